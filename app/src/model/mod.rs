@@ -1,0 +1,26 @@
+//! The data that crosses the wire: what the API answers and takes, the same in the server, the console and any client.
+
+pub mod breaker;
+pub mod failure;
+pub mod ids;
+pub mod overview;
+pub mod pending;
+pub mod problem;
+pub mod record;
+pub mod replay;
+pub mod series;
+pub mod upstream;
+
+pub use breaker::{Breaker, BreakerCause, BreakerState, Forced, TripRequest};
+pub use failure::{Disposition, ErrorClass, Suggestion};
+pub use ids::{RecordId, ReplayId};
+pub use overview::{Overview, Revisions, UpstreamNow, Verdict};
+pub use pending::{
+    BulkAction, BulkOutcome, BulkRequest, Count, Cursor, Facet, PendingChange, PendingDetail, PendingFilter,
+    PendingItem, PendingPage, PendingQuery,
+};
+pub use problem::Problem;
+pub use record::{Attempt, RecordState, RecordView};
+pub use replay::{Replay, ReplayPreview, ReplayRequest, ReplayState};
+pub use series::{Mark, Point, Series, SeriesQuery};
+pub use upstream::{FieldProblem, TestAnswer, UpstreamConfig, UpstreamPut, UpstreamVersion, UpstreamView};

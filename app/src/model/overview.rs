@@ -1,0 +1,105 @@
+//! The first screen: inside the band? anything open? does anything wait for me?
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    breaker::{BreakerState, Forced},
+    failure::words,
+    pending::Facet,
+};
+
+words!(
+    /// How utilisation stands to its target band (G10).
+    Verdict {
+        /// Within the band.
+        InBand = "in_band",
+        /// Below it, and nothing waits: no finding.
+        Idle = "idle",
+        /// Below it while work waits.
+        Under = "under",
+        /// Above it.
+        Over = "over",
+    }
+);
+
+/// Counters that go up when something of the kind changed: a page refetches when its own went up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Revisions {
+    /// Pending records.
+    pub pending: u64,
+    /// Replays.
+    pub replays: u64,
+    /// Breakers.
+    pub breakers: u64,
+    /// Upstreams and their quotas.
+    pub upstreams: u64,
+}
+
+/// One upstream, now.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct UpstreamNow {
+    /// Its name.
+    pub name: String,
+    /// Version of its configuration.
+    pub version: u32,
+    /// Accepted / quota over the last 60 s for the binding dimension, 1.0 = the whole quota.
+    pub utilisation: f64,
+    /// The binding dimension: `requests_per_minute`, `requests_per_second`, `tokens_per_minute` or `concurrency`.
+    pub bound_by: String,
+    /// The binding dimension's quota, in its own unit.
+    pub quota: u64,
+    /// The target band.
+    pub band: (f64, f64),
+    /// How utilisation stands to it.
+    pub verdict: Verdict,
+    /// Calls that the upstream accepted in the last 60 s.
+    pub accepted_per_minute: u64,
+    /// Calls that the upstream refused with 429 in the last 60 s.
+    pub refused_per_minute: u64,
+    /// Callers and records that wait for a permit now.
+    pub queued: u64,
+    /// Calls in flight.
+    pub in_flight: u64,
+    /// Records on disk that wait (retry queue, deferred and new ones).
+    pub waiting_records: u64,
+    /// 95th percentile of the upstream's answer time over the last minutes, in ms; none without calls.
+    pub p95_ms: Option<u64>,
+    /// Median time waited for a permit over the last minutes, in ms.
+    pub waited_ms: Option<u64>,
+    /// Requests that the bucket holds now.
+    pub tokens_left: u64,
+    /// Breaker, computed.
+    pub breaker: BreakerState,
+    /// Breaker, by hand.
+    pub forced: Option<Forced>,
+    /// When the open breaker lets probes through.
+    pub breaker_until: Option<DateTime<Utc>>,
+    /// Utilisation over the last 15 minutes, oldest first, for a sparkline.
+    pub spark: Vec<f64>,
+    /// Whether its answers are simulated (the demo's upstream).
+    pub simulated: bool,
+}
+
+/// Everything the first screen says, and what every page's navigation shows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Overview {
+    /// When this was read.
+    pub now: DateTime<Utc>,
+    /// The program's version.
+    pub version: String,
+    /// Each upstream.
+    pub upstreams: Vec<UpstreamNow>,
+    /// Open pending records by class.
+    pub pending_by_class: Vec<Facet>,
+    /// Open pending records.
+    pub pending: u64,
+    /// The oldest open failure.
+    pub oldest_pending: Option<DateTime<Utc>>,
+    /// Breakers that hold back.
+    pub open_breakers: u64,
+    /// Replays that run: progress of the one that has most left, in percent.
+    pub replay_percent: Option<u64>,
+    /// Change counters.
+    pub revisions: Revisions,
+}
