@@ -1,1 +1,71 @@
-//! 
+//! Pure state machines that keep calls within a quota: no I/O, no async, no clock of their own, no global state. `now` is an
+//! argument everywhere, so the server, the simulator and the tests run the same code.
+//!
+//! # The rooms
+//!
+//! | room | what it knows |
+//! |---|---|
+//! | [`clock`] | points in time; the real clock and one moved by hand |
+//! | [`rate`] | how fast, how much at once; never zero |
+//! | [`bucket`] | the token bucket, with refunds and debts |
+//! | [`concurrency`] | how many at once |
+//! | [`quota`] | all of an upstream's limits, taken together or not at all |
+//! | [`breaker`] | when not to call at all |
+//! | [`waiters`], [`floors`], [`scheduler`] | who goes next |
+//! | [`backoff`], [`budget`] | when to try again, and when to stop |
+//!
+//! Ids in brackets, (L1) or (B2), name the lines of the specification that a rule comes from.
+//!
+//! ```
+//! use limiter::{Ask, BreakerSpec, BucketSpec, Burst, Class, Cost, Fill, Floors, Nanos, Offer, QuotaSpec, Rate, Scheduler,
+//!     SchedulerSpec, Settlement, Signal};
+//! use std::time::Duration;
+//!
+//! let requests = BucketSpec { rate: Rate::per_minute(600)?.scaled(0.87)?, burst: Burst::ONE };
+//! let spec = SchedulerSpec {
+//!     quota: QuotaSpec { requests_per_minute: Some(requests), ..QuotaSpec::default() },
+//!     breaker: BreakerSpec::default(),
+//!     floors: Floors::default(),
+//!     queue_depth: 1_000,
+//! };
+//! let start = Nanos::ZERO;
+//! let mut scheduler = Scheduler::new(&spec, start, Fill::Full);
+//! let ask = Ask { class: Class::Batch, cost: Cost::call(0) };
+//!
+//! let Offer::Granted(permit) = scheduler.offer(start, ask) else { unreachable!() };
+//! let Offer::Queued(second) = scheduler.offer(start, ask) else { unreachable!() };
+//! scheduler.settle(start + Duration::from_millis(50), permit, Settlement { tokens: None, signal: Signal::Success, sent: true });
+//!
+//! let wake = scheduler.next_wake(start).ok_or("somebody waits")?;
+//! let polled = scheduler.poll(wake);
+//! assert!(matches!(polled.decided.as_slice(), [(id, Ok(_))] if *id == second));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
+
+pub mod backoff;
+pub mod breaker;
+pub mod bucket;
+pub mod budget;
+pub mod clock;
+pub mod concurrency;
+pub mod floors;
+pub mod quota;
+pub mod rate;
+pub mod scheduler;
+pub mod waiters;
+
+pub use backoff::{Backoff, BackoffKind, Jitter, wait};
+pub use breaker::{
+    Admission, Breaker, BreakerSpec, BreakerView, Cause, Computed, Forced, MinSamples, Outlook, Probes, Ratio, Signal,
+    SpecError, Status, Transition,
+};
+pub use bucket::{Decision, TokenBucket};
+pub use budget::{Exhausted, RetryBudget};
+pub use clock::{Clock, ManualClock, MonotonicClock, Nanos};
+pub use concurrency::ConcurrencyLimit;
+pub use floors::{Floors, FloorsError};
+pub use quota::{BucketSpec, CompositeQuota, Cost, Dimension, Fill, Level, Levels, QuotaDecision, QuotaSpec};
+pub use rate::{Burst, Rate, RateError};
+pub use scheduler::{Ask, Offer, Permit, Polled, Refusal, Scheduler, SchedulerSpec, Settlement, Snapshot};
+pub use waiters::{Class, Queued, WaiterId};

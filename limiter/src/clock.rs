@@ -1,0 +1,141 @@
+//! Time as the limiter sees it: a count of nanoseconds that somebody else reads from a clock.
+//!
+//! Every state machine here takes `now` as an argument, so the server, the simulator and the tests run the same code. The
+//! operating system's clock is read in [`MonotonicClock`] and nowhere else.
+
+use std::ops::Add;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// A point on a monotonic clock, in nanoseconds since that clock's own beginning.
+///
+/// ```
+/// use limiter::Nanos;
+/// use std::time::Duration;
+///
+/// let later = Nanos::ZERO + Duration::from_millis(5);
+/// assert_eq!(later.since(Nanos::ZERO), Duration::from_millis(5));
+/// assert_eq!(Nanos::ZERO.since(later), Duration::ZERO); // never negative
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Nanos(u64);
+
+impl Nanos {
+    /// The clock's beginning.
+    pub const ZERO: Self = Self(0);
+    /// The last point that can be named: 584 years after the beginning.
+    pub const MAX: Self = Self(u64::MAX);
+
+    /// The point `nanos` nanoseconds after the beginning.
+    pub const fn from_u64(nanos: u64) -> Self {
+        Self(nanos)
+    }
+
+    /// Nanoseconds since the beginning.
+    pub const fn as_u64(self) -> u64 {
+        self.0
+    }
+
+    /// Time passed since `earlier`; zero where `earlier` lies ahead.
+    pub const fn since(self, earlier: Self) -> Duration {
+        Duration::from_nanos(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Add<Duration> for Nanos {
+    type Output = Self;
+
+    /// Saturates at [`Nanos::MAX`].
+    fn add(self, rhs: Duration) -> Self {
+        Self(self.0.saturating_add(u64::try_from(rhs.as_nanos()).unwrap_or(u64::MAX)))
+    }
+}
+
+/// Where `now` comes from.
+pub trait Clock: Send + Sync {
+    /// The present moment.
+    fn now(&self) -> Nanos;
+}
+
+/// The operating system's monotonic clock, counted from when this value was made.
+#[derive(Clone, Copy, Debug)]
+pub struct MonotonicClock {
+    origin: Instant,
+}
+
+impl MonotonicClock {
+    /// A clock that begins now.
+    pub fn new() -> Self {
+        Self { origin: Instant::now() }
+    }
+}
+
+impl Default for MonotonicClock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Clock for MonotonicClock {
+    fn now(&self) -> Nanos {
+        Nanos::ZERO + self.origin.elapsed()
+    }
+}
+
+/// A clock moved by hand, for tests and simulations. It may step back: a limiter must bear that too.
+#[derive(Debug, Default)]
+pub struct ManualClock {
+    now: AtomicU64,
+}
+
+impl ManualClock {
+    /// A clock that stands at `start`.
+    pub fn new(start: Nanos) -> Self {
+        Self { now: AtomicU64::new(start.as_u64()) }
+    }
+
+    /// Moves on by `by` and tells the new time.
+    pub fn advance(&self, by: Duration) -> Nanos {
+        let next = self.now() + by;
+        self.set(next);
+        next
+    }
+
+    /// Puts the clock at `to`, which may lie in the past.
+    pub fn set(&self, to: Nanos) {
+        self.now.store(to.as_u64(), Ordering::SeqCst);
+    }
+}
+
+impl Clock for ManualClock {
+    fn now(&self) -> Nanos {
+        Nanos(self.now.load(Ordering::SeqCst))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_and_differences_saturate() {
+        assert_eq!(Nanos::MAX + Duration::from_secs(1), Nanos::MAX);
+        assert_eq!(Nanos::ZERO + Duration::MAX, Nanos::MAX);
+        assert_eq!(Nanos::ZERO.since(Nanos::MAX), Duration::ZERO);
+    }
+
+    #[test]
+    fn the_manual_clock_advances_and_steps_back() {
+        let clock = ManualClock::default();
+        assert_eq!(clock.advance(Duration::from_nanos(7)), Nanos(7));
+        clock.set(Nanos(3));
+        assert_eq!(clock.now(), Nanos(3));
+    }
+
+    #[test]
+    fn the_monotonic_clock_does_not_step_back() {
+        let clock = MonotonicClock::new();
+        let first = clock.now();
+        assert!(clock.now() >= first);
+    }
+}
