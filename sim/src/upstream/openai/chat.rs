@@ -1,0 +1,96 @@
+//! Chat completions: whole, or streamed word by word.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::prompt::Prompt;
+use crate::upstream::answer::Answer;
+
+/// What the model says about every tile, over and over.
+const WORDS: [&str; 16] = [
+    "roof", "road", "field", "water", "hedge", "track", "barn", "orchard", "canal", "bridge", "meadow", "quarry",
+    "wood", "path", "wall", "yard",
+];
+
+/// How an answer is made.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reply {
+    /// The call's number, for its id.
+    pub(crate) number: u64,
+    /// Unix seconds.
+    pub(crate) created: u64,
+    /// Words in an answer that isn't cut.
+    pub(crate) words: u64,
+    /// The wait before each streamed word.
+    pub(crate) word_delay: Duration,
+    /// The content filter ate the answer.
+    pub(crate) filtered: bool,
+}
+
+/// The usual answer to `prompt`.
+pub(crate) fn completion(prompt: &Prompt, reply: Reply) -> Answer {
+    let count = if reply.filtered { 0 } else { prompt.answer_words(reply.words) };
+    let finish = match () {
+        () if reply.filtered => "content_filter",
+        () if count < reply.words => "length",
+        () => "stop",
+    };
+    let words = WORDS.iter().cycle().take(usize::try_from(count).unwrap_or(usize::MAX)).enumerate();
+    let words = words.map(|(n, word)| if n == 0 { (*word).to_owned() } else { format!(" {word}") });
+    let usage = json!({
+        "prompt_tokens": prompt.tokens, "completion_tokens": count, "total_tokens": prompt.tokens + count,
+    });
+    let id = format!("chatcmpl-sim-{}", reply.number);
+    if prompt.stream {
+        return streamed(prompt, &reply, &id, words, finish, &usage);
+    }
+    let text: String = words.collect();
+    let content = if reply.filtered { Value::Null } else { Value::String(text) };
+    Answer::json(
+        200,
+        &json!({
+            "id": id, "object": "chat.completion", "created": reply.created, "model": prompt.model,
+            "choices": [{
+                "index": 0, "finish_reason": finish, "logprobs": null,
+                "message": {"role": "assistant", "content": content, "refusal": null},
+            }],
+            "usage": usage,
+        }),
+    )
+}
+
+/// One event for the role, one for each word, one for the end, one for the usage if asked for, and `[DONE]`.
+fn streamed(
+    prompt: &Prompt,
+    reply: &Reply,
+    id: &str,
+    words: impl Iterator<Item = String>,
+    finish: &str,
+    usage: &Value,
+) -> Answer {
+    let chunk = |choices: Value, usage: Option<&Value>| {
+        let mut chunk = json!({
+            "id": id, "object": "chat.completion.chunk", "created": reply.created, "model": prompt.model,
+            "choices": choices,
+        });
+        if let (true, Some(fields)) = (prompt.include_usage, chunk.as_object_mut()) {
+            fields.insert("usage".to_owned(), usage.cloned().unwrap_or(Value::Null));
+        }
+        format!("data: {chunk}\n\n")
+    };
+    let delta = |delta: Value, finish: Option<&str>| json!([{"index": 0, "delta": delta, "finish_reason": finish}]);
+
+    let mut answer = Answer::status(200)
+        .header("content-type", "text/event-stream; charset=utf-8")
+        .header("cache-control", "no-cache")
+        .piece(Duration::ZERO, chunk(delta(json!({"role": "assistant", "content": ""}), None), None));
+    for word in words {
+        answer = answer.piece(reply.word_delay, chunk(delta(json!({"content": word}), None), None));
+    }
+    answer = answer.piece(Duration::ZERO, chunk(delta(json!({}), Some(finish)), None));
+    if prompt.include_usage {
+        answer = answer.piece(Duration::ZERO, chunk(json!([]), Some(usage)));
+    }
+    answer.piece(Duration::ZERO, "data: [DONE]\n\n")
+}
