@@ -1,9 +1,10 @@
 //! A simulated AI API and simulated callers, over real loopback HTTP.
 //!
-//! The parts, each usable alone:
+//! Three parts, each usable alone:
 //!
 //! - [`upstream`]: an API that judges a quota over a true sliding window, answers like OpenAI, is late, breaks and
 //!   lies on demand, and keeps a ledger of every call it saw.
+//! - [`engines`]: FME engines that send image tiles, and a webhook stream, both through a gateway.
 //! - [`clients`]: bare worker loops for benches, with and without a retry of their own.
 //!
 //! All randomness comes from seeds in the specifications: each component has its own generator, so a run can be
@@ -15,12 +16,14 @@
 mod call;
 pub mod clients;
 mod clock;
+pub mod engines;
 mod error;
 mod lock;
 mod noise;
 pub mod upstream;
 
 pub use clients::{Behaviour, WorkerReport, run_workers};
+pub use engines::{EngineCounters, Engines, EnginesSpec, Workload};
 pub use error::SimError;
 pub use upstream::{
     Answer, Call, Episodes, FaultPlan, JudgeSpec, LatencySpec, RetryAfter, Upstream, UpstreamSpec, Verdict,
