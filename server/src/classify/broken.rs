@@ -1,0 +1,100 @@
+//! Calls without an answer, or with half of one.
+
+use app::model::{ErrorClass, Suggestion};
+
+use super::failure::{Failure, Retryable};
+
+/// How a call broke before its answer was whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Broken {
+    /// The request can't be made into an HTTP request: a bad URL, a header that is none. Nothing was sent.
+    Unsendable,
+    /// DNS, connect or TLS failed. Nothing was sent.
+    Connect,
+    /// No connection in time. Nothing was sent.
+    TimeoutConnect,
+    /// The request went out, the answer's head did not come in time.
+    TimeoutFirstByte,
+    /// The whole call took too long.
+    TimeoutTotal,
+    /// The answer began and then stalled.
+    TimeoutBetweenBytes,
+    /// The connection was lost after the request, or a part of it, had gone out, before the answer's head.
+    Dropped,
+    /// The connection was lost in mid-answer.
+    AnswerCut,
+}
+
+impl Broken {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Unsendable,
+        Self::Connect,
+        Self::TimeoutConnect,
+        Self::TimeoutFirstByte,
+        Self::TimeoutTotal,
+        Self::TimeoutBetweenBytes,
+        Self::Dropped,
+        Self::AnswerCut,
+    ];
+
+    /// Whether anything of the request went out.
+    pub const fn sent(self) -> bool {
+        !matches!(self, Self::Unsendable | Self::Connect | Self::TimeoutConnect)
+    }
+
+    /// Whether the upstream may have done the work although we don't know.
+    pub const fn outcome_unknown(self) -> bool {
+        self.sent()
+    }
+}
+
+/// The failure that a broken call is.
+pub const fn broken(how: Broken) -> Failure {
+    let (class, rule) = match how {
+        Broken::Unsendable => (ErrorClass::ClientError, "the request could not be built: nothing was sent"),
+        Broken::Connect => (ErrorClass::ServerError, "DNS, connect or TLS failed: nothing was sent"),
+        Broken::TimeoutConnect => (ErrorClass::ServerError, "no connection in time: nothing was sent"),
+        Broken::TimeoutFirstByte => (ErrorClass::Timeout, "sent, no answer in time: outcome unknown"),
+        Broken::TimeoutTotal => (ErrorClass::Timeout, "sent, not done in time: outcome unknown"),
+        Broken::TimeoutBetweenBytes => (ErrorClass::Timeout, "the answer stalled: outcome unknown"),
+        Broken::Dropped => (ErrorClass::ServerError, "connection lost after sending: outcome unknown"),
+        Broken::AnswerCut => (ErrorClass::ServerError, "the answer was cut off: outcome unknown"),
+    };
+    let mut failure = Failure::new(class, rule);
+    failure.sent = how.sent();
+    if how.outcome_unknown() {
+        failure.retryable(Retryable::UnknownOutcome)
+    } else if matches!(how, Broken::Unsendable) {
+        failure.final_with(Suggestion::Edit)
+    } else {
+        failure
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_sent_may_always_be_sent_again_unless_it_cannot_be_sent_at_all() {
+        for how in Broken::ALL {
+            let failure = broken(how);
+            assert_eq!(failure.sent, how.sent(), "{how:?}");
+            match how {
+                Broken::Unsendable => assert_eq!(failure.retryable, Retryable::No),
+                Broken::Connect | Broken::TimeoutConnect => {
+                    assert_eq!((failure.class, failure.retryable), (ErrorClass::ServerError, Retryable::Yes));
+                }
+                _ => assert_eq!(failure.retryable, Retryable::UnknownOutcome, "{how:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn case_21_macprovider_762_peer_drops_after_the_request_was_sent() {
+        let failure = broken(Broken::Dropped);
+        assert!(failure.sent);
+        assert_eq!((failure.class, failure.retryable), (ErrorClass::ServerError, Retryable::UnknownOutcome));
+    }
+}

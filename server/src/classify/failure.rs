@@ -1,0 +1,171 @@
+//! What became of a call, in our words and in the provider's.
+
+use std::time::Duration;
+
+use app::model::{ErrorClass, Suggestion};
+
+use super::{fields::Said, usage::Usage};
+
+/// What an answer means.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Verdict {
+    /// The upstream did what was asked.
+    Success {
+        /// What it cost, if the answer said so.
+        usage: Option<Usage>,
+    },
+    /// It did not.
+    Failure(Failure),
+}
+
+impl Verdict {
+    /// The tokens the call cost, if the answer said so. A failure can cost too: a refused answer is billed.
+    pub fn usage(&self) -> Option<Usage> {
+        match self {
+            Self::Success { usage } => *usage,
+            Self::Failure(failure) => failure.usage,
+        }
+    }
+
+    /// The failure, if it is one.
+    pub fn failure(&self) -> Option<&Failure> {
+        match self {
+            Self::Success { .. } => None,
+            Self::Failure(failure) => Some(failure),
+        }
+    }
+
+    /// What a breaker learns from it. `record` says whose call it was.
+    pub fn breaker_signal(&self, record: u64) -> limiter::Signal {
+        self.failure().map_or(limiter::Signal::Success, |failure| failure.breaker_signal(record))
+    }
+}
+
+/// Whether the same request may be sent again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Retryable {
+    /// It was not done, and may succeed later.
+    Yes,
+    /// It fails again, whenever it is sent.
+    No,
+    /// It was sent and may have been done: sending it again may do it twice (F5).
+    UnknownOutcome,
+}
+
+/// A call that failed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Failure {
+    /// One of the five classes.
+    pub class: ErrorClass,
+    /// Whether the same request may be sent again.
+    pub retryable: Retryable,
+    /// The answer's HTTP status, if there was an answer.
+    pub status: Option<u16>,
+    /// The provider's word for the kind of error, e.g. `insufficient_quota`.
+    pub provider_type: Option<String>,
+    /// The provider's code, e.g. `model_not_found`.
+    pub code: Option<String>,
+    /// What the provider said, shortened, without control characters.
+    pub message: Option<String>,
+    /// Whether the request went out at all.
+    pub sent: bool,
+    /// The wait that the answer asked for. Absent where it was absent, invalid, past or absurd.
+    pub retry_after: Option<Duration>,
+    /// When the used-up quota is full again, by the answer's own headers. Longer than the wait that is needed, so it is
+    /// no retry's wait; a time to come back for work that is put off.
+    pub reset: Option<Duration>,
+    /// The rule that decided, for people.
+    pub rule: &'static str,
+    /// What will most likely help.
+    pub suggestion: Suggestion,
+    /// The credentials were refused: every call fails until a person acts (F11).
+    pub authentication: bool,
+    /// Part of the answer had already come: to replay it silently would say things twice.
+    pub after_first_delta: bool,
+    /// What it cost all the same, if the answer said so.
+    pub usage: Option<Usage>,
+}
+
+impl Failure {
+    /// A failure of the class, sent, with what usually holds for the class.
+    pub(super) const fn new(class: ErrorClass, rule: &'static str) -> Self {
+        let (retryable, suggestion) = match class {
+            ErrorClass::RateLimited => (Retryable::Yes, Suggestion::Wait),
+            ErrorClass::Timeout | ErrorClass::ServerError => (Retryable::Yes, Suggestion::Replay),
+            ErrorClass::ContentViolation | ErrorClass::ClientError => (Retryable::No, Suggestion::Edit),
+        };
+        Self {
+            class,
+            retryable,
+            status: None,
+            provider_type: None,
+            code: None,
+            message: None,
+            sent: true,
+            retry_after: None,
+            reset: None,
+            rule,
+            suggestion,
+            authentication: false,
+            after_first_delta: false,
+            usage: None,
+        }
+    }
+
+    /// The same, never to be sent again unchanged.
+    pub(super) const fn final_with(mut self, suggestion: Suggestion) -> Self {
+        self.retryable = Retryable::No;
+        self.suggestion = suggestion;
+        self
+    }
+
+    /// The same, with another answer to "again?".
+    pub(super) const fn retryable(mut self, retryable: Retryable) -> Self {
+        self.retryable = retryable;
+        self
+    }
+
+    /// The credentials were refused.
+    pub(super) const fn authentication(mut self) -> Self {
+        self.authentication = true;
+        self.final_with(Suggestion::FixCredentials)
+    }
+
+    /// The same, in the provider's words too; what it does not say stays as it is.
+    pub(super) fn said(mut self, said: Said) -> Self {
+        self.provider_type = said.kind.or(self.provider_type);
+        self.code = said.code.or(self.code);
+        self.message = said.message.or(self.message);
+        self
+    }
+
+    /// The same, with part of the answer gone before it: sending it again is no longer free of doubt.
+    pub(super) fn after(mut self, delta: bool) -> Self {
+        self.after_first_delta = delta;
+        if delta && self.retryable == Retryable::Yes {
+            self.retryable = Retryable::UnknownOutcome;
+        }
+        self
+    }
+
+    /// Whether the cause passes by itself: what is worth putting off rather than asking a person (F3).
+    pub fn is_passing(&self) -> bool {
+        self.retryable != Retryable::No
+            && matches!(self.class, ErrorClass::RateLimited | ErrorClass::Timeout | ErrorClass::ServerError)
+    }
+
+    /// What a breaker learns from it; nothing from content and from callers' own errors (B4). `record` says whose call it was.
+    pub const fn breaker_signal(&self, record: u64) -> limiter::Signal {
+        match self.class {
+            ErrorClass::RateLimited => limiter::Signal::RateLimited,
+            ErrorClass::Timeout => limiter::Signal::Timeout { record },
+            ErrorClass::ServerError => limiter::Signal::ServerError,
+            ErrorClass::ContentViolation | ErrorClass::ClientError => limiter::Signal::Ignored,
+        }
+    }
+
+    /// What to tell a person: the provider's message, else the rule.
+    pub fn message_or_rule(&self) -> &str {
+        self.message.as_deref().unwrap_or(self.rule)
+    }
+}

@@ -1,0 +1,119 @@
+//! What to do after a failure.
+
+use std::time::Duration;
+
+use app::model::{ErrorClass, upstream::OnUnknown};
+use limiter::Exhausted;
+
+use super::policy::Policy;
+use crate::classify::{Failure, Retryable};
+
+/// Whether somebody waits for the result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Work {
+    /// A caller waits: better a clear failure now than a late answer.
+    Interactive,
+    /// Nobody waits: what passes by itself is put off, not shown to people.
+    Batch,
+}
+
+/// What was tried so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct History {
+    /// Calls made, the failed one included. A replay begins at 0 again.
+    pub attempts_made: u32,
+    /// Time since the first attempt, less what our own limiter, breaker or a pause held it, and less deferrals.
+    pub counted_elapsed: Duration,
+    /// How long it was put off so far, in all.
+    pub deferred_so_far: Duration,
+    /// Whether somebody waits.
+    pub work: Work,
+}
+
+/// What happens next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Another attempt, after this wait.
+    RetryIn(Duration),
+    /// Back to the retry queue for this long.
+    Defer(Duration),
+    /// A person decides.
+    Park(ParkReason),
+}
+
+/// Why a person must decide.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ParkReason {
+    /// The same request fails again.
+    FinalFailure,
+    /// All retries were made.
+    RetriesExhausted,
+    /// The next attempt would start after the time for it was over.
+    BudgetSpent,
+    /// It may have been done, and must not be done twice.
+    UnknownOutcome,
+    /// It was put off as long as it may be.
+    DeferredTooLong,
+}
+
+impl ParkReason {
+    /// The word in the API, the store and the metrics.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::FinalFailure => "final_failure",
+            Self::RetriesExhausted => "retries_exhausted",
+            Self::BudgetSpent => "budget_spent",
+            Self::UnknownOutcome => "unknown_outcome",
+            Self::DeferredTooLong => "deferred_too_long",
+        }
+    }
+}
+
+impl std::fmt::Display for ParkReason {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The first deferral where the answer names no time, and the longest.
+const DEFER_FIRST: Duration = Duration::from_secs(60);
+const DEFER_LONGEST: Duration = Duration::from_secs(15 * 60);
+
+/// What to do after `failure`. `unit` is a random number in [0, 1), for the jitter.
+pub fn next_step(policy: &Policy, history: &History, failure: &Failure, unit: f64) -> Step {
+    match failure.retryable {
+        Retryable::No => return Step::Park(ParkReason::FinalFailure),
+        Retryable::UnknownOutcome if policy.on_unknown == OnUnknown::Park => {
+            return Step::Park(ParkReason::UnknownOutcome);
+        }
+        Retryable::UnknownOutcome | Retryable::Yes => {}
+    }
+    let backoff = match failure.class {
+        ErrorClass::RateLimited => &policy.limited_backoff,
+        _ => &policy.backoff,
+    };
+    let attempt = history.attempts_made.max(1);
+    let wait = limiter::wait(backoff, policy.jitter, attempt, failure.retry_after, unit);
+    let reason = match policy.budget.allows(history.counted_elapsed, attempt - 1, wait) {
+        Ok(()) => return Step::RetryIn(wait),
+        Err(Exhausted::Retries) => ParkReason::RetriesExhausted,
+        Err(Exhausted::Time) => ParkReason::BudgetSpent,
+    };
+    match history.work {
+        Work::Batch if failure.is_passing() => defer(policy, history, failure),
+        Work::Batch | Work::Interactive => Step::Park(reason),
+    }
+}
+
+/// To the time that the answer named: its Retry-After, else the reset of its quota. At least a pause that grows with what was put
+/// off already (1, 1, 2, 4, 8, then 15 minutes), so that an upstream that always says "in a second" is not called for a day.
+/// No jitter: the retry queue drains through the limiter.
+fn defer(policy: &Policy, history: &History, failure: &Failure) -> Step {
+    let growing = history.deferred_so_far.clamp(DEFER_FIRST, DEFER_LONGEST);
+    let pause = failure.retry_after.or(failure.reset).map_or(growing, |named| named.max(growing));
+    if history.deferred_so_far.saturating_add(pause) > policy.defer_max {
+        Step::Park(ParkReason::DeferredTooLong)
+    } else {
+        Step::Defer(pause)
+    }
+}
