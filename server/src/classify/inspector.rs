@@ -142,3 +142,7 @@ fn judge_stream(rules: &dyn Rules, seen: Seen, ending: Ending) -> Option<Failure
     }
     None
 }
+
+#[cfg(test)]
+#[path = "inspector_tests.rs"]
+mod tests;

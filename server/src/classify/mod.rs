@@ -24,6 +24,8 @@ mod reset;
 mod retry_after;
 mod sse;
 mod status;
+#[cfg(test)]
+mod testing;
 mod text;
 mod usage;
 

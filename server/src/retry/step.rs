@@ -117,3 +117,7 @@ fn defer(policy: &Policy, history: &History, failure: &Failure) -> Step {
         Step::Defer(pause)
     }
 }
+
+#[cfg(test)]
+#[path = "step_tests.rs"]
+mod tests;

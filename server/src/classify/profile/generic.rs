@@ -1,5 +1,8 @@
 //! Plain HTTP: status and Retry-After decide. What an answer says is shown, and its usage read, but never judged.
 
+#[cfg(test)]
+mod cases;
+
 use super::{
     super::{fields, sse::Event, usage},
     Rules, Seen,

@@ -12,6 +12,8 @@
 //!
 //! 408, 409, 429 and 5xx are what OpenAI's own SDKs retry too.
 
+#[cfg(test)]
+mod cases;
 mod stream;
 mod tokens;
 
