@@ -13,8 +13,8 @@ pub struct Args {
     /// Exit non-zero where the goal is missed
     #[arg(long)]
     check: bool,
-    /// What else the bench takes
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    /// What else the bench takes, after `--`
+    #[arg(last = true)]
     args: Vec<String>,
 }
 
@@ -39,7 +39,9 @@ fn names() -> Vec<String> {
     let folder = workspace::root().join("tests/src/bin");
     let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut names: Vec<_> = files
-        .filter_map(|file| Some(file.file_name().to_str()?.strip_prefix("bench_")?.strip_suffix(".rs")?.replace('_', "-")))
+        .filter_map(|file| {
+            Some(file.file_name().to_str()?.strip_prefix("bench_")?.strip_suffix(".rs")?.replace('_', "-"))
+        })
         .collect();
     names.sort();
     names

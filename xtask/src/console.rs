@@ -30,8 +30,9 @@ pub fn run() -> Result<()> {
     let style = style::collect(&workspace::root().join("style"))?;
 
     let inputs = inputs(&raw, &style);
-    let stamp = workspace::site().join(".inputs");
-    if fs::read_to_string(&stamp).is_ok_and(|found| found == inputs) {
+    let stamp = workspace::target().join("front/site.inputs");
+    let built = workspace::site().join("manifest.json").exists();
+    if built && fs::read_to_string(&stamp).is_ok_and(|found| found == inputs) {
         say("Console: nothing changed");
         return Ok(());
     }

@@ -15,6 +15,8 @@ mod test;
 mod tools;
 mod workspace;
 
+use std::process::ExitCode;
+
 use clap::{Parser, Subcommand};
 
 /// Builds, runs and checks Penstock. Each command fetches the tools it needs and says so.
@@ -45,8 +47,8 @@ enum Command {
     Shots,
 }
 
-fn main() -> anyhow::Result<()> {
-    match Xtask::parse().command {
+fn main() -> ExitCode {
+    let done = match Xtask::parse().command {
         Command::Console => console::run(),
         Command::Build => build::run(),
         Command::Serve(args) => serve::run(&args),
@@ -55,5 +57,13 @@ fn main() -> anyhow::Result<()> {
         Command::Bench(args) => bench::run(&args),
         Command::Lint => lint::run(),
         Command::Shots => shots::run(),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        // The sentence and its causes alone: a backtrace of the build tool helps nobody.
+        Err(error) => {
+            eprintln!("\nerror: {error:#}");
+            ExitCode::FAILURE
+        }
     }
 }

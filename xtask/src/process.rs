@@ -55,7 +55,8 @@ pub fn become_program(command: &mut Command) -> Result<()> {
 }
 
 fn show(command: &Command) -> String {
-    let mut words = vec![Path::new(command.get_program()).file_name().unwrap_or_default().to_string_lossy().into_owned()];
+    let mut words =
+        vec![Path::new(command.get_program()).file_name().unwrap_or_default().to_string_lossy().into_owned()];
     words.extend(command.get_args().map(|arg| arg.to_string_lossy().into_owned()));
     words.join(" ")
 }

@@ -55,7 +55,8 @@ mod tests {
 
     #[test]
     fn junit_totals() {
-        let nextest = r#"<?xml version="1.0"?><testsuites name="nextest-run" tests="12" failures="2" errors="1" uuid="x">"#;
+        let nextest =
+            r#"<?xml version="1.0"?><testsuites name="nextest-run" tests="12" failures="2" errors="1" uuid="x">"#;
         assert_eq!(parse_junit(nextest), Count { passed: 9, failed: 3 });
         let playwright = r#"<testsuites id="" name="" tests="8" failures="1" skipped="2" errors="0" time="3.1">"#;
         assert_eq!(parse_junit(playwright), Count { passed: 5, failed: 1 });
@@ -64,7 +65,8 @@ mod tests {
 
     #[test]
     fn libtest_totals() {
-        let text = "test result: ok. 3 passed; 0 failed; 0 ignored\nnoise\ntest result: FAILED. 1 passed; 2 failed; 0 ignored";
+        let text =
+            "test result: ok. 3 passed; 0 failed; 0 ignored\nnoise\ntest result: FAILED. 1 passed; 2 failed; 0 ignored";
         assert_eq!(libtest(text), Count { passed: 4, failed: 2 });
     }
 }

@@ -32,5 +32,9 @@ fn now() -> Instant {
 
 fn pretty(took: Duration) -> String {
     let seconds = took.as_secs();
-    if seconds < 60 { format!("{:.1} s", took.as_secs_f64()) } else { format!("{} min {:02} s", seconds / 60, seconds % 60) }
+    if seconds < 60 {
+        format!("{:.1} s", took.as_secs_f64())
+    } else {
+        format!("{} min {:02} s", seconds / 60, seconds % 60)
+    }
 }

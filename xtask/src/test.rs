@@ -56,7 +56,7 @@ fn finish(outcomes: &[Outcome]) -> Result<()> {
 /// Unit tests and the black-box tests against the release binary.
 fn rust(fast: bool) -> Result<Outcome> {
     let report = workspace::target().join("nextest/default/junit.xml");
-    let mut command = cargo(&["nextest", "run", "--workspace", "--no-fail-fast"]);
+    let mut command = cargo(&["nextest", "run", "--workspace"]);
     if fast {
         command.args(["--exclude", "penstock-tests"]);
     } else {
