@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::*;
+use crate::clock::Clock;
 use crate::upstream::{Answer, JudgeSpec, RetryAfter, Upstream, UpstreamSpec};
 
 const RUN: Duration = Duration::from_millis(800);
@@ -27,9 +28,9 @@ async fn workers_count_what_the_upstream_counts() {
 async fn backoff_sends_fewer_calls() {
     let upstream = judged().await;
     let backoff = Behaviour::FullJitterBackoff { base: Duration::from_millis(50), cap: Duration::from_millis(200) };
-    let began = std::time::Instant::now();
+    let began = Clock::started_now();
     let reports = run_workers(3, &upstream.base_url(), "/work", RUN, backoff, 1).await.unwrap();
-    assert!(began.elapsed() < RUN + Duration::from_millis(500));
+    assert!(began.now() < RUN + Duration::from_millis(500));
     assert!(reports.iter().map(|report| report.accepted).sum::<u64>() >= 5);
     assert!(upstream.total() < 150, "{}", upstream.total());
 }

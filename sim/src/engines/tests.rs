@@ -1,11 +1,12 @@
 //! Engines against a real upstream, as if it were the gateway.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
 use super::*;
+use crate::clock::Clock;
 use crate::upstream::{Answer, Upstream, UpstreamSpec};
 
 async fn upstream() -> Upstream {
@@ -78,10 +79,10 @@ async fn only_a_polite_refusal_is_sent_again_under_the_same_key() {
         Answer::status(500),
     ]);
     let one_by_one = EnginesSpec { engines: 1, calls_each: 1, ..few(&upstream, 4) };
-    let began = Instant::now();
+    let began = Clock::started_now();
     let engines = Engines::start(one_by_one, &CancellationToken::new()).unwrap();
     engines.finished().await;
-    assert!(began.elapsed() >= Duration::from_secs(1), "never before Retry-After is over");
+    assert!(began.now() >= Duration::from_secs(1), "never before Retry-After is over");
     let counters = engines.counters();
     assert_eq!((counters.done, counters.retries, counters.calls), (2, 1, 5));
     assert_eq!(counters.failed, BTreeMap::from([("500".to_owned(), 1), ("503".to_owned(), 1)]));
@@ -122,11 +123,11 @@ async fn the_token_stops_engines_within_a_second() {
     let hooks = Engines::start(EnginesSpec::webhook(upstream.base_url(), 50.0, 1), &stop).unwrap();
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert_eq!(tiles.counters().in_flight, 32);
-    let began = Instant::now();
+    let began = Clock::started_now();
     stop.cancel();
     tiles.finished().await;
     hooks.finished().await;
-    assert!(began.elapsed() < Duration::from_secs(1));
+    assert!(began.now() < Duration::from_secs(1));
     assert_eq!(tiles.counters().in_flight + hooks.counters().in_flight, 0);
 }
 

@@ -1,6 +1,6 @@
 //! The upstream over real sockets.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
@@ -10,6 +10,7 @@ use tokio::net::TcpStream;
 
 use super::*;
 use crate::call::{Caller, NoReply, Reply, join};
+use crate::clock::Clock;
 
 const LONG: Duration = Duration::from_secs(5);
 
@@ -130,10 +131,10 @@ async fn scripted_answers_come_in_order_and_then_the_plan() {
     assert_eq!(post(&upstream, "/tiles/poison").await.unwrap().body, "poison");
     assert_eq!(upstream.script_left(), 2, "a path rule leaves the script alone");
     assert_eq!(status(&upstream, "/x").await, 200);
-    let began = Instant::now();
+    let began = Clock::started_now();
     let last = post(&upstream, "/x").await.unwrap();
     assert_eq!((last.status.as_u16(), parsed(&last)), (418, json!({"a": 1})));
-    assert!(began.elapsed() >= Duration::from_millis(60));
+    assert!(began.now() >= Duration::from_millis(60));
     assert_eq!(status(&upstream, "/x").await, 200);
     upstream.off_path("/tiles/poison");
     assert_eq!(status(&upstream, "/tiles/poison").await, 200);
@@ -208,9 +209,9 @@ async fn streaming_comes_chunk_by_chunk() {
     let head = "POST /v1/chat/completions HTTP/1.1\r\nhost: sim\r\nconnection: close\r\n";
     stream.write_all(format!("{head}content-length: {}\r\n\r\n{body}", body.len()).as_bytes()).await.unwrap();
     let (mut said, mut moments) = (Vec::new(), Vec::new());
-    let began = Instant::now();
+    let began = Clock::started_now();
     while stream.read_buf(&mut said).await.unwrap() > 0 {
-        moments.push(began.elapsed());
+        moments.push(began.now());
     }
     let spread = moments.last().unwrap().saturating_sub(moments[0]);
     assert!(moments.len() >= 5 && spread >= Duration::from_millis(120), "{moments:?}");
@@ -278,9 +279,9 @@ async fn episodes_are_switched_by_handle_and_over_http() {
         (429, &json!("insufficient_quota"), &json!("insufficient_quota"))
     );
     upstream.episodes().set_insufficient_quota(false);
-    let began = Instant::now();
+    let began = Clock::started_now();
     assert_eq!(status(&upstream, "/").await, 200, "episodes charged nothing");
-    assert!(began.elapsed() >= Duration::from_millis(100), "five times 20 ms");
+    assert!(began.now() >= Duration::from_millis(100), "five times 20 ms");
     let ledger = parsed(&send(&upstream, Method::GET, "/__sim/ledger", &[], "").await.unwrap());
     assert_eq!((&ledger["total"], &ledger["accepted"], &ledger["turned_away"]), (&json!(3), &json!(1), &json!(2)));
 }
@@ -327,9 +328,9 @@ async fn faults_look_as_they_do_at_openai() {
 async fn latencies_may_drop_the_connection() {
     let latency = LatencySpec { dropped_share: 1.0, dropped_after: Duration::from_secs(1), ..LatencySpec::tiles() };
     let upstream = start(UpstreamSpec { latency: Some(latency.scaled(0.05)), ..UpstreamSpec::default() }).await;
-    let began = Instant::now();
+    let began = Clock::started_now();
     assert_eq!(post(&upstream, "/").await.unwrap_err(), NoReply::Broken);
-    assert!((50..900).contains(&began.elapsed().as_millis()), "{:?}", began.elapsed());
+    assert!((50..900).contains(&began.now().as_millis()), "{:?}", began.now());
 }
 
 #[tokio::test]
@@ -344,9 +345,9 @@ async fn shutdown_ends_hanging_calls_and_frees_the_port() {
     while upstream.in_flight() == 0 {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    let began = Instant::now();
+    let began = Clock::started_now();
     upstream.shutdown().await;
-    assert!(began.elapsed() < Duration::from_secs(2));
+    assert!(began.now() < Duration::from_secs(2));
     assert_eq!(hanging.await.unwrap().unwrap_err(), NoReply::Broken);
     let again = start(UpstreamSpec { address, ..UpstreamSpec::default() }).await;
     assert_eq!(status(&again, "/").await, 200);
