@@ -98,7 +98,7 @@ mod tests {
             ("x-ratelimit-remaining-tokens", "0"),
             ("x-ratelimit-reset-tokens", "6m0s"),
         ];
-        assert_eq!(reset(&headers), Some(Duration::from_secs(360)));
+        assert_eq!(reset(&headers), Some(Duration::from_mins(6)));
         assert_eq!(reset(&headers[..2]), Some(Duration::from_millis(12)));
     }
 

@@ -8,19 +8,18 @@ use std::time::{Duration, SystemTime};
 use http::{HeaderMap, HeaderValue, header};
 
 /// Longer than this is a fault, not a wish.
-const ABSURD: Duration = Duration::from_secs(400 * 24 * 60 * 60);
+const ABSURD: Duration = Duration::from_hours(400 * 24);
 
 /// The wait that `Retry-After` asks for. A date is measured against the answer's own `Date`, since local clocks are off;
 /// `now` stands in where there is none. Of several headers the longest wait counts.
 pub fn parse(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let sent_at = headers.get(header::DATE).and_then(text).and_then(|date| httpdate::parse_http_date(date).ok());
-    let longest = headers
+    headers
         .get_all(header::RETRY_AFTER)
         .iter()
         .filter_map(text)
         .filter_map(|asked| seconds(asked).or_else(|| until(asked, sent_at.unwrap_or(now))))
-        .max();
-    longest
+        .max()
 }
 
 /// The wait that a header in milliseconds asks for, e.g. `retry-after-ms`.
@@ -146,7 +145,7 @@ mod tests {
         headers.insert(header::RETRY_AFTER, HeaderValue::from_static("Mon, 30 Nov 2026 08:00:30 GMT"));
         assert_eq!(parse(&headers, at_eight()), Some(Duration::from_secs(30)));
         headers.insert(header::DATE, HeaderValue::from_static("Mon, 30 Nov 2026 08:00:10 GMT"));
-        let an_hour_ahead = at_eight() + Duration::from_secs(3600);
+        let an_hour_ahead = at_eight() + Duration::from_hours(1);
         assert_eq!(parse(&headers, an_hour_ahead), Some(Duration::from_secs(20)));
         headers.insert(header::DATE, HeaderValue::from_static("yesterday"));
         assert_eq!(parse(&headers, at_eight()), Some(Duration::from_secs(30)), "a bad Date is no Date");
@@ -164,7 +163,7 @@ mod tests {
         for value in ["5", "x", "60", "7"] {
             headers.append(header::RETRY_AFTER, HeaderValue::from_static(value));
         }
-        assert_eq!(parse(&headers, at_eight()), Some(Duration::from_secs(60)));
+        assert_eq!(parse(&headers, at_eight()), Some(Duration::from_mins(1)));
     }
 
     proptest! {

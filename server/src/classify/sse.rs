@@ -14,6 +14,7 @@ pub(super) struct Event<'a> {
 
 /// The stream's state: the current line and the current event.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact about the bytes so far, not a state")]
 pub(super) struct Events {
     line: Vec<u8>,
     line_too_long: bool,

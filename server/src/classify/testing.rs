@@ -18,7 +18,7 @@ pub(super) fn headers(of: &[(&str, &str)]) -> HeaderMap {
 
 /// Monday, 30 November 2026, 08:00:00.
 pub(super) fn now() -> SystemTime {
-    UNIX_EPOCH + Duration::from_secs(1_796_025_600)
+    UNIX_EPOCH + Duration::from_hours(498_896)
 }
 
 /// The verdict on a whole answer.
@@ -46,8 +46,11 @@ pub(super) fn streamed<'a>(profile: Profile, chunks: impl IntoIterator<Item = &'
 /// What a row expects: none for a success.
 pub(super) type Expected = Option<(ErrorClass, Retryable)>;
 
+/// Status, headers, body, expectation.
+pub(super) type Row<'a> = (u16, &'static [(&'static str, &'static str)], &'a str, Expected);
+
 /// Checks a table of status, headers, body, expectation.
-pub(super) fn check(profile: Profile, table: &[(u16, &[(&str, &str)], &str, Expected)]) {
+pub(super) fn check(profile: Profile, table: &[Row<'_>]) {
     for (status, headers, body, expected) in table {
         let got = verdict(profile, *status, headers, body.as_bytes());
         let short = got.failure().map(|f| (f.class, f.retryable));

@@ -44,6 +44,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    #[expect(clippy::unnecessary_wraps, reason = "as the table compares it")]
     fn usage(total: u64, input: Option<u64>, output: Option<u64>) -> Option<Usage> {
         Some(Usage { total, input, output })
     }

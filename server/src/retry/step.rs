@@ -76,8 +76,8 @@ impl std::fmt::Display for ParkReason {
 }
 
 /// The first deferral where the answer names no time, and the longest.
-const DEFER_FIRST: Duration = Duration::from_secs(60);
-const DEFER_LONGEST: Duration = Duration::from_secs(15 * 60);
+const DEFER_FIRST: Duration = Duration::from_mins(1);
+const DEFER_LONGEST: Duration = Duration::from_mins(15);
 
 /// What to do after `failure`. `unit` is a random number in [0, 1), for the jitter.
 pub fn next_step(policy: &Policy, history: &History, failure: &Failure, unit: f64) -> Step {

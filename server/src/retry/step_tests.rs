@@ -8,7 +8,7 @@ use super::*;
 use crate::classify::{Answer, Broken, Verdict, broken, classify};
 
 const S: Duration = Duration::from_secs(1);
-const HOUR: Duration = Duration::from_secs(3600);
+const HOUR: Duration = Duration::from_hours(1);
 
 fn policy(preset: Preset) -> Policy {
     Policy::resolve(&UpstreamConfig { preset, ..UpstreamConfig::blank() })

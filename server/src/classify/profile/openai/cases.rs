@@ -213,7 +213,7 @@ fn case_18_sub2api_5563_overloaded_before_and_after_the_first_delta() {
 #[test]
 fn case_11_litellm_39816_the_header_alone_says_how_long() {
     let body = r#"{"error":{"message":"Rate limit reached, try again at 2026-11-30 23:59:59"}}"#;
-    assert_eq!(failure(Openai, 429, &[("retry-after", "60")], body).retry_after, Some(Duration::from_secs(60)));
+    assert_eq!(failure(Openai, 429, &[("retry-after", "60")], body).retry_after, Some(Duration::from_mins(1)));
     assert_eq!(failure(Openai, 429, PLAIN, body).retry_after, None);
 }
 
@@ -229,7 +229,7 @@ fn milliseconds_beat_seconds_where_they_are_valid() {
 #[test]
 fn the_reset_of_what_is_used_up_belongs_to_429_alone() {
     let headers = [("x-ratelimit-remaining-requests", "0"), ("x-ratelimit-reset-requests", "6m0s")];
-    assert_eq!(failure(Openai, 429, &headers, "").reset, Some(Duration::from_secs(360)));
+    assert_eq!(failure(Openai, 429, &headers, "").reset, Some(Duration::from_mins(6)));
     assert_eq!(failure(Openai, 500, &headers, "").reset, None);
 }
 

@@ -46,9 +46,16 @@ pub(super) fn event(event: &Event<'_>, seen: &mut Seen) {
     } else if let Some(failure) = error_inside(&json) {
         seen.fail(failure);
     } else {
-        seen.delta |= kind.ends_with(".delta");
-        list(&json, "choices").iter().for_each(|choice| chunk(choice, seen));
+        seen.delta |= is_delta(kind);
+        for choice in list(&json, "choices") {
+            chunk(choice, seen);
+        }
     }
+}
+
+/// Whether an event's type says that it holds a piece of the answer.
+fn is_delta(kind: &str) -> bool {
+    kind.rsplit_once('.').is_some_and(|(_, last)| last == "delta")
 }
 
 /// One choice of a chat completion chunk, or of the older completions.
@@ -79,7 +86,7 @@ fn chunk(choice: &Value, seen: &mut Seen) {
 /// A `response.…` event.
 fn response(kind: &str, json: &Value, seen: &mut Seen) {
     seen.needs_end = true;
-    if kind.ends_with(".delta") {
+    if is_delta(kind) {
         seen.delta = true;
         if kind.starts_with("refusal.") {
             seen.refusal = true;

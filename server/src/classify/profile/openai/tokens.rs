@@ -45,7 +45,7 @@ impl Prompt {
             Value::Object(fields) => match fields.get("type").and_then(Value::as_str) {
                 Some("image_url" | "input_image") => self.media = self.media.saturating_add(image(value)),
                 Some("input_audio" | "file" | "input_file") => {
-                    self.media = self.media.saturating_add(blob(value) / 100)
+                    self.media = self.media.saturating_add(blob(value) / 100);
                 }
                 _ => fields.values().for_each(|field| self.add(field)),
             },
