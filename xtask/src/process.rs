@@ -13,6 +13,13 @@ pub fn cargo(args: &[&str]) -> Command {
     command.args(args).current_dir(workspace::root());
     // Unset, Leptos expects the names that wasm-bindgen gives its files; a leftover from another project would break that.
     command.env_remove("LEPTOS_OUTPUT_NAME");
+    // What the outer cargo says of this package: build scripts that look at it (ring's) would run again, and all that
+    // depends on them, each time somebody changes between `cargo xtask` and plain `cargo`.
+    for (name, _) in std::env::vars_os() {
+        if name.to_str().is_some_and(|name| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")) {
+            command.env_remove(name);
+        }
+    }
     command
 }
 
