@@ -173,3 +173,6 @@ impl TokenBucket {
         u128::from(units) * u128::from(self.rate.period_nanos().get())
     }
 }
+
+#[cfg(test)]
+mod tests;

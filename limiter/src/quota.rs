@@ -283,3 +283,6 @@ fn bucket(spec: BucketSpec, now: Nanos, fill: Fill) -> TokenBucket {
         Fill::Empty => TokenBucket::empty(spec.rate, spec.burst, now),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -355,3 +355,6 @@ impl Scheduler {
         Ok(Permit { admitted_at: now, cost: waiter.cost, class: waiter.class, generation, probe, waited })
     }
 }
+
+#[cfg(test)]
+mod tests;

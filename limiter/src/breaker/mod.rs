@@ -18,6 +18,8 @@ mod half_open;
 mod open;
 mod quick;
 mod spec;
+#[cfg(test)]
+mod tests;
 mod view;
 mod window;
 
