@@ -1,4 +1,7 @@
 //! Penstock's console: pages, components, and the data that crosses the wire.
+//!
+//! Built twice: with `ssr` into the server, which writes whole pages, and with `hydrate` to WebAssembly, which makes
+//! them live. Never both in one build.
 #![cfg_attr(
     test,
     allow(
@@ -11,4 +14,34 @@
 )]
 
 pub mod api;
+#[cfg(any(feature = "ssr", feature = "hydrate"))]
+mod app;
+#[cfg(feature = "hydrate")]
+mod client;
+#[cfg(any(feature = "ssr", feature = "hydrate"))]
+mod components;
+pub mod i18n;
+#[cfg(any(feature = "ssr", feature = "hydrate"))]
+mod live;
 pub mod model;
+#[cfg(any(feature = "ssr", feature = "hydrate"))]
+mod pages;
+pub mod paths;
+pub mod prefs;
+#[cfg(any(feature = "ssr", feature = "hydrate"))]
+mod query;
+#[cfg(feature = "ssr")]
+mod shell;
+
+#[cfg(any(feature = "ssr", feature = "hydrate"))]
+pub use app::App;
+pub use prefs::{Lang, Prefs, Theme};
+#[cfg(feature = "ssr")]
+pub use shell::shell;
+
+/// Makes the page that the server wrote live. Called by the page's own script.
+#[cfg(feature = "hydrate")]
+#[wasm_bindgen::prelude::wasm_bindgen]
+pub fn hydrate() {
+    leptos::mount::hydrate_body(App);
+}

@@ -1,0 +1,77 @@
+//! The console: its contexts, its frame, its routes.
+
+use leptos::prelude::*;
+use leptos_router::{
+    OptionalParamSegment, ParamSegment, SsrMode, StaticSegment,
+    components::{Route, Router, Routes},
+};
+
+use crate::{
+    components::{frame::Frame, notice::provide_toasts},
+    i18n::Catalogue,
+    live::provide_live,
+    pages::{
+        breakers::BreakersPage,
+        login::LoginPage,
+        not_found::NotFound,
+        overview::OverviewPage,
+        pending::PendingPage,
+        quotas::{QuotaPage, QuotasPage},
+        replays::ReplaysPage,
+    },
+};
+
+/// The document's title for a path.
+pub(crate) fn title_of(text: &Catalogue, path: &str) -> String {
+    let path = path.split(['?', '#']).next().unwrap_or_default();
+    let page = match path.split('/').nth(1) {
+        None | Some("") => text.common.overview,
+        Some("pending") => text.common.pending,
+        Some("replays") => text.common.replays,
+        Some("breakers") => text.common.breakers,
+        Some("quotas") => text.common.quotas,
+        Some("login") => text.common.sign_in,
+        Some(_) => text.common.not_found,
+    };
+    format!("{page} · Penstock")
+}
+
+/// The console. In the server, `SharedApi` and [`crate::Prefs`] must be in context; without them, as when the routes
+/// are listed, it says so on the page.
+#[component]
+pub fn App() -> impl IntoView {
+    #[cfg(feature = "hydrate")]
+    {
+        let prefs = crate::prefs::Prefs::from_document();
+        let api: crate::api::SharedApi =
+            std::sync::Arc::new(crate::client::Browser::new(crate::i18n::catalogue(prefs.lang)));
+        provide_context(prefs);
+        provide_context(api);
+    }
+    provide_live();
+    provide_toasts();
+    view! {
+        <Router>
+            <Frame>
+                <Routes fallback=|| NotFound().into_any()>
+                    <Route path=StaticSegment("") view=OverviewPage ssr=SsrMode::Async />
+                    // One route for the list and the record beside it, so that the list stays while records are read.
+                    <Route
+                        path=(StaticSegment("pending"), OptionalParamSegment("id"))
+                        view=PendingPage
+                        ssr=SsrMode::Async
+                    />
+                    <Route path=StaticSegment("replays") view=ReplaysPage ssr=SsrMode::Async />
+                    <Route path=StaticSegment("breakers") view=BreakersPage ssr=SsrMode::Async />
+                    <Route path=StaticSegment("quotas") view=QuotasPage ssr=SsrMode::Async />
+                    <Route
+                        path=(StaticSegment("quotas"), ParamSegment("name"))
+                        view=QuotaPage
+                        ssr=SsrMode::Async
+                    />
+                    <Route path=StaticSegment("login") view=LoginPage ssr=SsrMode::Async />
+                </Routes>
+            </Frame>
+        </Router>
+    }
+}

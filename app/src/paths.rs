@@ -1,0 +1,117 @@
+//! The console's addresses and the API's, written in one place and escaped.
+
+use crate::model::{Disposition, ErrorClass, PendingFilter, RecordId};
+
+/// The overview.
+pub const OVERVIEW: &str = "/";
+/// The list of pending records.
+pub const PENDING: &str = "/pending";
+/// Replays.
+pub const REPLAYS: &str = "/replays";
+/// Breakers.
+pub const BREAKERS: &str = "/breakers";
+/// Quotas.
+pub const QUOTAS: &str = "/quotas";
+/// The form for a new upstream.
+pub const NEW_QUOTA: &str = "/quotas/new";
+/// Signing in.
+pub const LOGIN: &str = "/login";
+
+/// Where the API begins.
+pub const API: &str = "/api/v1";
+
+/// Escapes a path segment or a query value (RFC 3986: all but the unreserved characters).
+pub fn escape(text: &str) -> String {
+    const HEX: &[u8; 16] = b"0123456789ABCDEF";
+    let hex = |nibble: u8| HEX.get(usize::from(nibble)).copied().map_or('0', char::from);
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
+            out.push(char::from(byte));
+        } else {
+            out.push('%');
+            out.push(hex(byte >> 4));
+            out.push(hex(byte & 15));
+        }
+    }
+    out
+}
+
+/// Builds a query string from what is given; empty without any.
+pub fn query(pairs: &[(&str, Option<&str>)]) -> String {
+    let mut out = String::new();
+    for (name, value) in pairs {
+        if let Some(value) = value {
+            out.push(if out.is_empty() { '?' } else { '&' });
+            out.push_str(name);
+            out.push('=');
+            out.push_str(&escape(value));
+        }
+    }
+    out
+}
+
+/// The query of a filter, as the list's address and the API take it.
+pub fn filter_query(filter: &PendingFilter, after: Option<&str>) -> String {
+    query(&[
+        ("error_class", filter.error_class.map(ErrorClass::as_str)),
+        ("upstream", filter.upstream.as_deref()),
+        ("disposition", filter.disposition.map(Disposition::as_str)),
+        ("text", filter.text.as_deref()),
+        ("after", after),
+    ])
+}
+
+/// The pending list under a filter.
+pub fn pending(filter: &PendingFilter) -> String {
+    format!("{PENDING}{}", filter_query(filter, None))
+}
+
+/// Open pending records of a class.
+pub fn pending_of_class(class: ErrorClass) -> String {
+    pending(&PendingFilter { error_class: Some(class), ..PendingFilter::default() })
+}
+
+/// Open pending records of an upstream.
+pub fn pending_of_upstream(upstream: &str) -> String {
+    pending(&PendingFilter { upstream: Some(upstream.to_owned()), ..PendingFilter::default() })
+}
+
+/// One pending record, beside the list under the same filter.
+pub fn pending_record(id: RecordId, filter: &PendingFilter) -> String {
+    format!("{PENDING}/{id}{}", filter_query(filter, None))
+}
+
+/// An upstream's quota.
+pub fn quota(upstream: &str) -> String {
+    format!("{QUOTAS}/{}", escape(upstream))
+}
+
+/// The overview of one upstream over a range.
+pub fn overview(upstream: Option<&str>, minutes: u32) -> String {
+    let minutes = (minutes != 60).then(|| minutes.to_string());
+    format!("{OVERVIEW}{}", query(&[("upstream", upstream), ("minutes", minutes.as_deref())]))
+}
+
+/// Sets a preference and comes back. Answered by the server outside the pages: links to it need `rel="external"`.
+pub fn prefs(name: &str, word: &str, to: &str) -> String {
+    format!("/prefs{}", query(&[(name, Some(word)), ("to", Some(to))]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_people_type_stays_one_value() {
+        let filter = PendingFilter { text: Some("a&b=拒绝 #1".into()), ..PendingFilter::default() };
+        assert_eq!(pending(&filter), "/pending?text=a%26b%3D%E6%8B%92%E7%BB%9D%20%231");
+    }
+
+    #[test]
+    fn a_plain_page_has_no_query() {
+        assert_eq!(pending(&PendingFilter::default()), "/pending");
+        assert_eq!(overview(None, 60), "/");
+        assert_eq!(overview(Some("vision"), 15), "/?upstream=vision&minutes=15");
+    }
+}
