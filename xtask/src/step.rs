@@ -10,7 +10,7 @@ pub fn step<T>(name: &str, work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::
     let result = work();
     let took = pretty(began.elapsed());
     match &result {
-        Ok(_) => say(&format!("{name}: done in {took}")),
+        Ok(_) => say(&format!("{name}: {took}")),
         Err(_) => say(&format!("{name}: failed after {took}")),
     }
     result

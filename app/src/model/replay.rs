@@ -48,8 +48,6 @@ pub struct ReplayPreview {
     pub matched: u64,
     /// Can be sent.
     pub can_go: u64,
-    /// Already succeeded under the same key and upstream: would be resolved without a call.
-    pub already_succeeded: u64,
     /// Can be sent, but their suggestion says that the payload should change first.
     pub should_be_edited: u64,
     /// Can't be sent from here: no credential, no payload, or no such upstream.
@@ -97,6 +95,9 @@ impl Replay {
 
     /// 0 to 100.
     pub const fn percent(&self) -> u64 {
-        if self.total == 0 { 100 } else { self.finished() * 100 / self.total }
+        match (self.finished() * 100).checked_div(self.total) {
+            Some(percent) => percent,
+            None => 100,
+        }
     }
 }

@@ -1,0 +1,142 @@
+//! A call under way: its permit and what must be written down at its end, however it ends.
+
+use std::{sync::Arc, time::Duration};
+
+use app::model::{ErrorClass, upstream::Cancel};
+use limiter::{Nanos, Settlement, Signal};
+
+use crate::{
+    classify::{Failure, Verdict},
+    clock::{Clock, Millis},
+    governor::{Permit, spec::counts_rate_limits},
+    store::attempts::NewAttempt,
+    telemetry::{Ended, Outcome, SharedMetrics},
+    upstream::{Settings, Upstream},
+};
+
+/// A call that holds a permit. Dropped before its end (the caller went away), it frees its slot at once, or when its time is
+/// over where the upstream runs on.
+pub struct InFlight {
+    upstream: Arc<Upstream>,
+    settings: Arc<Settings>,
+    metrics: SharedMetrics,
+    clock: Clock,
+    permit: Option<Permit>,
+    estimate: u64,
+    started: Nanos,
+    started_at: Millis,
+    waited: Duration,
+    probe: bool,
+}
+
+impl InFlight {
+    /// The request goes out now.
+    pub fn begin(
+        upstream: Arc<Upstream>,
+        settings: Arc<Settings>,
+        metrics: SharedMetrics,
+        clock: Clock,
+        mut permit: Permit,
+        estimate: u64,
+    ) -> Self {
+        permit.mark_sent();
+        let (waited, probe) = (permit.waited(), permit.is_probe());
+        let (started, started_at) = (clock.now(), clock.wall());
+        Self { upstream, settings, metrics, clock, permit: Some(permit), estimate, started, started_at, waited, probe }
+    }
+
+    /// The time allowed until the answer's head, and for the whole call: the policy's, half of it for a probe (B2), never more
+    /// than the caller has left.
+    pub fn limits(&self, left: Option<Duration>) -> (Duration, Duration) {
+        let timeouts = self.settings.policy.timeouts;
+        let share = |d: Duration| if self.probe { d / 2 } else { d };
+        let total = share(timeouts.request).min(left.unwrap_or(Duration::MAX));
+        (share(timeouts.first_byte).min(total), total)
+    }
+
+    /// When it was sent.
+    pub const fn started_at(&self) -> Millis {
+        self.started_at
+    }
+
+    /// When it was sent, on the monotonic clock.
+    pub const fn started(&self) -> Nanos {
+        self.started
+    }
+
+    /// How long its permit took.
+    pub const fn waited(&self) -> Duration {
+        self.waited
+    }
+
+    /// The call is over: settles the permit, tells breaker and meter, and says what to write down. `record` names whose call
+    /// it was, for the breaker's rule about timeouts.
+    pub fn end(mut self, verdict: &Verdict, status: Option<u16>, record: u64) -> NewAttempt {
+        let took = self.clock.now().since(self.started);
+        let failure = verdict.failure();
+        let sent = failure.is_none_or(|f| f.sent);
+        let tokens = verdict.usage().map(|u| u.total);
+        let mut signal = verdict.breaker_signal(record);
+        if signal == Signal::RateLimited && !counts_rate_limits(self.settings.config.kind) {
+            signal = Signal::Ignored;
+        }
+        self.hold_if_asked(failure);
+        if let Some(permit) = self.permit.take() {
+            permit.settle(Settlement { tokens, signal, sent });
+        }
+        let class = failure.map(|f| f.class);
+        self.upstream.meter.ended(Ended {
+            sent_at: self.started_at,
+            took,
+            waited: self.waited,
+            tokens: tokens.unwrap_or(self.estimate),
+            class,
+            accepted: sent && class != Some(ErrorClass::RateLimited),
+        });
+        self.metrics.attempt(&self.upstream.name, class.map_or(Outcome::Success, Outcome::Failed), took, self.waited);
+        NewAttempt {
+            at: self.started_at,
+            took_ms: millis(took),
+            waited_ms: millis(self.waited),
+            sent,
+            status,
+            failure: failure.cloned(),
+        }
+    }
+
+    /// A short Retry-After speaks for everybody who shares the quota: within the window that the provider judges, nobody
+    /// goes earlier. A longer one concerns the call alone.
+    fn hold_if_asked(&self, failure: Option<&Failure>) {
+        let Some(asked) = failure.filter(|f| f.class == ErrorClass::RateLimited).and_then(|f| f.retry_after) else { return };
+        if asked.as_secs_f64() <= self.settings.config.quota.judged_window_s {
+            self.upstream.governor.change(|scheduler, now| scheduler.hold(now, now + asked));
+        }
+    }
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        let Some(permit) = self.permit.take() else { return };
+        if self.settings.config.cancel == Cancel::RunsOn {
+            let over = self.started + self.settings.policy.timeouts.request;
+            let left = over.since(self.clock.now());
+            tokio::spawn(async move {
+                tokio::time::sleep(left).await;
+                drop(permit);
+            });
+        }
+        self.upstream.meter.ended(Ended {
+            sent_at: self.started_at,
+            took: self.clock.now().since(self.started),
+            waited: self.waited,
+            tokens: self.estimate,
+            class: None,
+            accepted: true,
+        });
+    }
+}
+
+/// Whole milliseconds, saturating.
+pub fn millis(d: Duration) -> u64 {
+    u64::try_from(d.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,11 @@
+//! One path for all doors: permit, send, classify, settle, outcome.
+
+pub mod callbacks;
+pub mod headers;
+pub mod inflight;
+pub mod pump;
+pub mod record;
+pub mod recovery;
+pub mod replays;
+pub mod send;
+pub mod target;

@@ -1,0 +1,278 @@
+//! One attempt for one record: permit, claim on disk, send, classify, outcome on disk.
+
+use std::sync::Arc;
+
+use app::model::{ErrorClass, RecordId, Suggestion};
+use limiter::{Ask, Class, Cost, Refusal};
+use reqwest::Method;
+
+use super::{
+    headers,
+    inflight::InFlight,
+    send::{self, Break, Call},
+    target,
+};
+use crate::{
+    classify::{self, Answer, Broken, Failure, Retryable, Verdict},
+    clock::Millis,
+    governor::Denied,
+    retry::{History, Step, Work, next_step},
+    state::App,
+    store::{
+        StoreError,
+        attempts::{NewAttempt, NewResult, Next},
+        records::{StoredRecord, Workload},
+    },
+    upstream::{Settings, Upstream},
+};
+
+/// What became of a record's turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// An attempt was made, or it was decided otherwise.
+    Done,
+    /// Nothing may be sent now; it still waits.
+    Held,
+}
+
+/// Gives a waiting record its turn.
+pub async fn take_turn(app: &Arc<App>, upstream: &Arc<Upstream>, record: StoredRecord, lane: Class) -> Turn {
+    let id = record.id;
+    let settings = upstream.settings();
+    if let Some(failure) = unsendable(app, &settings, &record) {
+        park_unsent(app, id, failure).await;
+        return Turn::Done;
+    }
+    let ask = Ask { class: lane, cost: Cost::call(record.token_estimate) };
+    let permit = tokio::select! {
+        permit = upstream.governor.acquire(ask, None) => permit,
+        () = upstream.stop.cancelled() => return Turn::Held,
+    };
+    let permit = match permit {
+        Ok(permit) => permit,
+        Err(Denied::Refused(Refusal::Never(dimension))) => {
+            let mut failure = classify::broken(Broken::Unsendable);
+            failure.rule = "the call is larger than the quota's burst: no waiting will help";
+            failure.message = Some(format!(
+                "the call needs {} of {dimension}, more than the quota ever lets through at once",
+                record.token_estimate
+            ));
+            park_unsent(app, id, failure).await;
+            return Turn::Done;
+        }
+        Err(Denied::Refused(_) | Denied::TooLate { .. }) => return Turn::Held,
+    };
+    let body = match app.store.payload(id).await {
+        Ok(body) => bytes::Bytes::from(body.unwrap_or_default()),
+        Err(error) => return hold(id, &error),
+    };
+    let record = match app.store.claim(id, app.clock.wall()).await {
+        Ok(Some(claimed)) => claimed,
+        Ok(None) => return Turn::Done,
+        Err(error) => return hold(id, &error),
+    };
+    attempt(app, upstream, settings, record, body, permit).await;
+    Turn::Done
+}
+
+fn hold(id: RecordId, error: &StoreError) -> Turn {
+    tracing::error!(record = %id, %error, "the store failed; the record still waits");
+    Turn::Held
+}
+
+/// Why a record can't be sent at all, before anything is spent on it.
+fn unsendable(app: &App, settings: &Settings, record: &StoredRecord) -> Option<Failure> {
+    let say = |message: &str, suggestion: Suggestion| {
+        let mut failure = classify::broken(Broken::Unsendable);
+        failure.message = Some(message.to_owned());
+        failure.suggestion = suggestion;
+        Some(failure)
+    };
+    if settings.credential_missing {
+        let variable = settings.config.auth.as_ref().map(|a| a.value.as_str()).unwrap_or_default();
+        return say(
+            &format!("no credential: the variable in {variable:?} is not set in the server's environment"),
+            Suggestion::FixCredentials,
+        );
+    }
+    if record.needs_credential && settings.auth.is_none() && app.credentials.of(record.id).is_none() {
+        return say(
+            "no credential: the caller's own served its live call and was not stored; give the upstream one (auth)",
+            Suggestion::FixCredentials,
+        );
+    }
+    if target::url(&settings.config.base_url, &record.path).is_err() || Method::from_bytes(record.method.as_bytes()).is_err() {
+        return say("method or path can't be sent to this upstream", Suggestion::Discard);
+    }
+    None
+}
+
+/// Parks a record that was not sent.
+pub async fn park_unsent(app: &Arc<App>, id: RecordId, failure: Failure) {
+    match app.store.park_unsent(id, app.clock.wall(), failure).await {
+        Ok(true) => app.record_ended(id),
+        Ok(false) => {}
+        Err(error) => {
+            hold(id, &error);
+        }
+    }
+}
+
+async fn attempt(
+    app: &Arc<App>,
+    upstream: &Arc<Upstream>,
+    settings: Arc<Settings>,
+    record: StoredRecord,
+    body: bytes::Bytes,
+    permit: crate::governor::Permit,
+) {
+    let id = record.id;
+    let Some(call) = call_of(app, &settings, &record) else {
+        drop(permit);
+        if let Err(error) = app.store.unclaim(id).await {
+            hold(id, &error);
+        }
+        return;
+    };
+    if record.budget_attempts > 1 && record.error_class == Some(ErrorClass::Timeout) {
+        app.metrics.possibly_twice(&upstream.name);
+    }
+    let flight = InFlight::begin(
+        upstream.clone(),
+        settings.clone(),
+        app.metrics.clone(),
+        app.clock.clone(),
+        permit,
+        record.token_estimate,
+    );
+    let (verdict, answer) = exchange(app, &settings, &call, body, &flight).await;
+    let status = answer.as_ref().map(|a| a.status).or_else(|| verdict.failure().and_then(|f| f.status));
+    let made = flight.end(&verdict, status, id.as_i64().unsigned_abs());
+    conclude(app, &settings, &record, made, verdict, answer).await;
+}
+
+fn call_of(app: &App, settings: &Settings, record: &StoredRecord) -> Option<Call> {
+    let mut sent_headers = headers::from_store(&record.headers);
+    if let Some(secret) = app.credentials.of(record.id) {
+        sent_headers.extend(secret);
+    }
+    Some(Call {
+        method: Method::from_bytes(record.method.as_bytes()).ok()?,
+        url: target::url(&settings.config.base_url, &record.path).ok()?,
+        headers: sent_headers,
+        idempotency_key: Some(record.idempotency_key.clone()),
+    })
+}
+
+/// Sends the call and reads its whole answer.
+async fn exchange(
+    app: &App,
+    settings: &Settings,
+    call: &Call,
+    body: bytes::Bytes,
+    flight: &InFlight,
+) -> (Verdict, Option<NewResult>) {
+    let (first_byte, total) = flight.limits(None);
+    let broke = |b: Break| (Verdict::Failure(b.failure()), None);
+    let response = match send::head(settings, call, body.into(), first_byte).await {
+        Ok(response) => response,
+        Err(broken) => return broke(broken),
+    };
+    let (status, answer_headers) = (response.status(), response.headers().clone());
+    let good = send::is_good(status);
+    let most = if good { app.limits.result_body_bytes } else { app.limits.failure_body_bytes };
+    let left = total.saturating_sub(app.clock.now().since(flight.started()));
+    let read = match send::body(response, most, left).await {
+        Ok(read) => read,
+        Err(broken) => return broke(broken),
+    };
+    let verdict = classify::classify(
+        settings.config.profile,
+        &Answer {
+            status,
+            headers: &answer_headers,
+            body: &read.bytes,
+            complete: read.whole,
+            at: app.clock.wall().to_utc().into(),
+        },
+    );
+    let mut kept = headers::answer_for_store(&answer_headers);
+    if !read.whole {
+        kept.push(("penstock-result-cut".to_owned(), "true".to_owned()));
+    }
+    (verdict, Some(NewResult { status: status.as_u16(), headers: kept, body: read.bytes }))
+}
+
+/// Writes the outcome down. An answer that could not be written down would be asked for again, so this does not give up
+/// while the program runs.
+async fn conclude(
+    app: &Arc<App>,
+    settings: &Settings,
+    record: &StoredRecord,
+    made: NewAttempt,
+    verdict: Verdict,
+    answer: Option<NewResult>,
+) {
+    let id = record.id;
+    loop {
+        let now = app.clock.wall();
+        let written = match (&verdict, &answer) {
+            (Verdict::Success { .. }, Some(answer)) => app
+                .store
+                .succeed(id, now, made.clone(), answer.clone(), app.retention.keep_bodies)
+                .await
+                .map(|_| true),
+            (Verdict::Success { .. }, None) => Ok(true),
+            (Verdict::Failure(failure), _) => {
+                let next = next_of(settings, record, failure, now);
+                app.store.fail(id, now, made.clone(), failure.clone(), answer.clone(), next).await.map(|()| next == Next::Park)
+            }
+        };
+        match written {
+            Ok(ended) => {
+                if ended {
+                    app.record_ended(id);
+                }
+                return;
+            }
+            Err(error) => {
+                tracing::error!(record = %id, %error, "an outcome could not be written down; trying again");
+                tokio::select! {
+                    () = tokio::time::sleep(std::time::Duration::from_secs(1)) => {}
+                    () = app.stop.cancelled() => return,
+                }
+            }
+        }
+    }
+}
+
+/// Retry, defer or park (F2, F3).
+fn next_of(settings: &Settings, record: &StoredRecord, failure: &Failure, now: Millis) -> Next {
+    let from = record.budget_from.unwrap_or(now);
+    let counted = now.since(from).saturating_sub(std::time::Duration::from_millis(record.held_ms));
+    let work = match record.workload {
+        Workload::Interactive => Work::Interactive,
+        Workload::Batch => Work::Batch,
+    };
+    let history = History {
+        attempts_made: record.budget_attempts,
+        counted_elapsed: counted,
+        deferred_so_far: std::time::Duration::from_millis(record.deferred_ms),
+        work,
+    };
+    match next_step(&settings.policy, &history, failure, rand::random::<f64>()) {
+        Step::RetryIn(wait) => Next::Retry(now.plus(wait)),
+        Step::Defer(pause) => Next::Defer(now.plus(pause)),
+        Step::Park(_) => Next::Park,
+    }
+}
+
+/// The failure of a call that was under way when the program ended: nobody knows (F5).
+pub fn cut_short() -> Failure {
+    let mut failure = classify::broken(Broken::Dropped);
+    failure.class = ErrorClass::Timeout;
+    failure.retryable = Retryable::UnknownOutcome;
+    failure.rule = "the program ended while the call was under way: outcome unknown";
+    failure.message = Some("Penstock ended while this call was under way; whether it was done is unknown".to_owned());
+    failure
+}

@@ -1,0 +1,88 @@
+//! Where a call goes: the upstream's base URL and a path below it. A path that climbs out of the base is refused, since the
+//! gateway would lend it the upstream's credential.
+
+use reqwest::Url;
+
+/// Why a path can't be called.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadPath {
+    /// It leads out of the base URL.
+    #[error("the path leads out of the upstream's base URL")]
+    Outside,
+    /// It is no path.
+    #[error("the path can't be part of a URL")]
+    Malformed,
+}
+
+/// Names of query parameters that carry a secret.
+const SECRETS: [&str; 6] = ["key", "api_key", "api-key", "apikey", "access_token", "token"];
+
+/// The URL for a path (with its query) below `base`.
+pub fn url(base: &str, path_and_query: &str) -> Result<Url, BadPath> {
+    let base = base.trim_end_matches('/');
+    let path = path_and_query.split(['?', '#']).next().unwrap_or_default();
+    let climbs = path.split(['/', '\\']).any(|segment| {
+        let plain = segment.to_ascii_lowercase().replace("%2e", ".");
+        plain == ".." || plain == "."
+    });
+    if climbs {
+        return Err(BadPath::Outside);
+    }
+    let joined = match path_and_query.strip_prefix('/') {
+        Some(rest) => format!("{base}/{rest}"),
+        None if path_and_query.is_empty() || path_and_query.starts_with('?') => format!("{base}{path_and_query}"),
+        None => format!("{base}/{path_and_query}"),
+    };
+    let root = Url::parse(base).map_err(|_| BadPath::Malformed)?;
+    let url = Url::parse(&joined).map_err(|_| BadPath::Malformed)?;
+    let inside = url.origin() == root.origin() && url.username().is_empty() && url.path().starts_with(root.path());
+    if inside { Ok(url) } else { Err(BadPath::Outside) }
+}
+
+/// The path as it is stored and shown: secrets in the query are removed. True: something was.
+pub fn without_secrets(path_and_query: &str) -> (String, bool) {
+    let Some((path, query)) = path_and_query.split_once('?') else { return (path_and_query.to_owned(), false) };
+    let mut removed = false;
+    let kept: Vec<&str> = query
+        .split('&')
+        .filter(|pair| {
+            let name = pair.split('=').next().unwrap_or_default();
+            let secret = SECRETS.iter().any(|s| name.eq_ignore_ascii_case(s));
+            removed |= secret;
+            !secret
+        })
+        .collect();
+    if kept.is_empty() { (path.to_owned(), removed) } else { (format!("{path}?{}", kept.join("&")), removed) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_put_below_the_base() {
+        for (base, path, want) in [
+            ("https://api.example.com", "/v1/chat?x=1", "https://api.example.com/v1/chat?x=1"),
+            ("https://api.example.com/v1/", "/chat", "https://api.example.com/v1/chat"),
+            ("http://127.0.0.1:9/base", "", "http://127.0.0.1:9/base"),
+            ("http://127.0.0.1:9", "/a%2Fb//c", "http://127.0.0.1:9/a%2Fb//c"),
+        ] {
+            assert_eq!(url(base, path).unwrap().as_str(), want);
+        }
+    }
+
+    #[test]
+    fn a_path_that_climbs_out_is_refused() {
+        for path in ["/../admin", "/a/../../b", "/%2e%2e/admin", "/%2E./admin", "/a/..\\b"] {
+            assert_eq!(url("https://api.example.com/v1", path), Err(BadPath::Outside), "{path}");
+        }
+        assert!(url("http://127.0.0.1:9", "@evil.example/").is_ok_and(|u| u.host_str() == Some("127.0.0.1")));
+    }
+
+    #[test]
+    fn keys_in_the_query_are_not_stored() {
+        assert_eq!(without_secrets("/v1?key=AIza&alt=sse"), ("/v1?alt=sse".to_owned(), true));
+        assert_eq!(without_secrets("/v1?key=AIza"), ("/v1".to_owned(), true));
+        assert_eq!(without_secrets("/v1?monkey=1"), ("/v1?monkey=1".to_owned(), false));
+    }
+}

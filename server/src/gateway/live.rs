@@ -1,0 +1,301 @@
+//! A live call: held, sent, retried while its caller waits. The future is the call: dropped with its caller, it leaves nothing
+//! behind but what was charged.
+
+use std::{sync::Arc, time::Duration};
+
+use app::model::{Problem, RecordId};
+use axum::{body::Body, response::Response};
+use bytes::Bytes;
+use http::StatusCode;
+use limiter::{Ask, Class, Cost, Nanos};
+
+use super::{
+    Arrived, Incoming, answer,
+    answer::Trace,
+    passing::{Afterwards, Passing},
+};
+use crate::{
+    classify::{self, Answer, Failure, Inspector, Verdict},
+    dispatch::{
+        headers,
+        inflight::{InFlight, millis},
+        send::{self, Break, Call},
+        target,
+    },
+    retry::{History, Step, Work, next_step},
+    state::App,
+    store::{attempts::NewAttempt, records::NewRecord},
+};
+
+struct Live<'a> {
+    app: &'a Arc<App>,
+    arrived: Arrived,
+    call: Call,
+    body: Option<Bytes>,
+    body_bytes: u64,
+    estimate: u64,
+    id: RecordId,
+    give_up: Nanos,
+    attempts: Vec<NewAttempt>,
+    began: Option<Nanos>,
+    held: Duration,
+    waited: Duration,
+}
+
+/// A failed attempt with the answer that it brought, if it brought one.
+struct Failed {
+    failure: Failure,
+    answer: Option<(StatusCode, http::HeaderMap, Bytes)>,
+}
+
+/// What one attempt led to.
+enum Attempted {
+    Passing(Box<Response>),
+    Failed(Failed),
+}
+
+/// Serves a live call.
+pub async fn call(app: &Arc<App>, arrived: Arrived, incoming: Incoming) -> Response {
+    let id = RecordId::from_i64(app.store.ids().next(app.clock.wall()));
+    let (body, stream, body_bytes) = match incoming {
+        Incoming::Whole(bytes) => {
+            let n = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+            (Some(bytes), None, n)
+        }
+        Incoming::Streaming(stream, n) => (None, Some(stream), n),
+    };
+    let estimate = match &body {
+        Some(bytes) => arrived.wishes.token_estimate(&arrived.settings, bytes),
+        None => arrived.wishes.tokens.unwrap_or_else(|| (body_bytes / 4).max(1)),
+    };
+    let call = Call {
+        method: arrived.method.clone(),
+        url: arrived.url.clone(),
+        headers: arrived.headers.clone(),
+        // Safe methods need none; all others carry one on every attempt (F5).
+        idempotency_key: (!arrived.method.is_safe()).then(|| format!("penstock-{id}")),
+    };
+    let give_up = app.clock.now() + arrived.wishes.wait;
+    let live = Live {
+        app,
+        arrived,
+        call,
+        body,
+        body_bytes,
+        estimate,
+        id,
+        give_up,
+        attempts: Vec::new(),
+        began: None,
+        held: Duration::ZERO,
+        waited: Duration::ZERO,
+    };
+    live.run(stream).await
+}
+
+impl Live<'_> {
+    async fn run(mut self, mut stream: Option<reqwest::Body>) -> Response {
+        let can_retry = self.body.is_some();
+        loop {
+            let class = if self.attempts.is_empty() || self.arrived.wishes.class == Class::Interactive {
+                self.arrived.wishes.class
+            } else {
+                Class::Batch
+            };
+            let ask = Ask { class, cost: Cost::call(self.estimate) };
+            let permit = match self.arrived.upstream.governor.acquire(ask, Some(self.give_up)).await {
+                Ok(permit) => permit,
+                Err(denied) => return self.denied(denied).await,
+            };
+            self.waited += permit.waited();
+            if self.began.is_some() {
+                self.held += permit.waited();
+            }
+            let body = match (&self.body, stream.take()) {
+                (Some(bytes), _) => reqwest::Body::from(bytes.clone()),
+                (None, Some(stream)) => stream,
+                (None, None) => reqwest::Body::default(),
+            };
+            let failed = match self.attempt(permit, body).await {
+                Attempted::Passing(response) => return *response,
+                Attempted::Failed(failed) => failed,
+            };
+            let Some(wait) = self.wait_before_next(&failed.failure).filter(|_| can_retry) else {
+                return self.finish(failed).await;
+            };
+            if self.app.clock.now() + wait >= self.give_up {
+                return self.out_of_time(failed).await;
+            }
+            self.waited += wait;
+            tokio::time::sleep(wait).await;
+        }
+    }
+
+    /// The pause before another attempt; none where there is no other (F2, F3). Its caller waits, so nothing is deferred.
+    fn wait_before_next(&self, failure: &Failure) -> Option<Duration> {
+        let elapsed = self.began.map_or(Duration::ZERO, |began| self.app.clock.now().since(began));
+        let history = History {
+            attempts_made: u32::try_from(self.attempts.len()).unwrap_or(u32::MAX),
+            counted_elapsed: elapsed.saturating_sub(self.held),
+            deferred_so_far: Duration::ZERO,
+            work: Work::Interactive,
+        };
+        match next_step(&self.arrived.settings.policy, &history, failure, rand::random::<f64>()) {
+            Step::RetryIn(wait) => Some(wait),
+            Step::Defer(_) | Step::Park(_) => None,
+        }
+    }
+
+    fn trace(&self) -> Trace {
+        Trace { attempts: self.attempts.len(), waited_ms: millis(self.waited), record: None, last_word: false }
+    }
+
+    fn record(&self) -> NewRecord {
+        let (path, _) = target::without_secrets(&self.arrived.path);
+        let body = self.body.clone();
+        NewRecord {
+            upstream: self.arrived.upstream.name.clone(),
+            workload: self.arrived.wishes.workload(),
+            engine: self.arrived.wishes.engine.clone(),
+            door: "gateway",
+            method: self.arrived.method.to_string(),
+            body_hash: super::request_hash(self.arrived.method.as_str(), &path, body.as_deref().unwrap_or_default()),
+            path,
+            headers: headers::for_store(&self.arrived.headers),
+            idempotency_key: format!("penstock-{}", self.id),
+            body,
+            body_bytes: self.body_bytes,
+            token_estimate: self.estimate,
+            needs_credential: super::needs_credential(&self.arrived),
+            callback_url: None,
+        }
+    }
+
+    async fn attempt(&mut self, permit: crate::governor::Permit, body: reqwest::Body) -> Attempted {
+        let app = self.app;
+        let flight = InFlight::begin(
+            self.arrived.upstream.clone(),
+            self.arrived.settings.clone(),
+            app.metrics.clone(),
+            app.clock.clone(),
+            permit,
+            self.estimate,
+        );
+        self.began.get_or_insert(flight.started());
+        let left = self.give_up.since(app.clock.now());
+        let (first_byte, total) = flight.limits(Some(left));
+        let number = self.id.as_i64().unsigned_abs();
+        let settings = self.arrived.settings.clone();
+        let response = match send::head(&settings, &self.call, body, first_byte).await {
+            Ok(response) => response,
+            Err(broken) => return self.broke(flight, broken, number),
+        };
+        let (status, from_upstream) = (response.status(), response.headers().clone());
+        let at = app.clock.wall().to_utc().into();
+        if send::is_good(status) {
+            let inspector = Inspector::new(settings.config.profile, status, &from_upstream, at);
+            let trace = Trace { attempts: self.attempts.len() + 1, ..self.trace() };
+            let after =
+                Afterwards { app: app.clone(), id: self.id, record: self.record(), attempts: std::mem::take(&mut self.attempts) };
+            let passing = Passing::new(response, flight, inspector, settings.policy.timeouts.request, after);
+            let mut out = Response::new(Body::from_stream(passing));
+            *out.status_mut() = status;
+            *out.headers_mut() = headers::for_caller(&from_upstream);
+            trace.put(out.headers_mut());
+            return Attempted::Passing(Box::new(out));
+        }
+        let left = total.saturating_sub(app.clock.now().since(flight.started()));
+        let read = match send::body(response, app.limits.result_body_bytes, left).await {
+            Ok(read) => read,
+            Err(broken) => return self.broke(flight, broken, number),
+        };
+        let seen = Answer { status, headers: &from_upstream, body: &read.bytes, complete: read.whole, at };
+        let verdict = classify::classify(settings.config.profile, &seen);
+        let made = flight.end(&verdict, Some(status.as_u16()), number);
+        self.attempts.push(made);
+        let answer = Some((status, from_upstream, read.bytes));
+        match verdict {
+            Verdict::Failure(failure) => Attempted::Failed(Failed { failure, answer }),
+            // Not reached: what is not good is a failure. Should a profile say otherwise, the caller gets the answer as it is.
+            Verdict::Success { .. } => Attempted::Passing(Box::new(self.as_answered(answer, self.trace()))),
+        }
+    }
+
+    fn broke(&mut self, flight: InFlight, broken: Break, number: u64) -> Attempted {
+        let failure = broken.failure();
+        self.attempts.push(flight.end(&Verdict::Failure(failure.clone()), None, number));
+        Attempted::Failed(Failed { failure, answer: None })
+    }
+
+    fn as_answered(&self, answer: Option<(StatusCode, http::HeaderMap, Bytes)>, trace: Trace) -> Response {
+        let Some((status, from_upstream, body)) = answer else {
+            return answer::failed(&Problem::new(502, "upstream-failed", "The upstream failed", "no answer"), trace);
+        };
+        let mut out = Response::new(Body::from(body));
+        *out.status_mut() = status;
+        *out.headers_mut() = headers::for_caller(&from_upstream);
+        trace.put(out.headers_mut());
+        out
+    }
+
+    /// The last word: the upstream's own answer, or a problem where there was none. Kept for triage.
+    async fn finish(self, failed: Failed) -> Response {
+        let record = self.record();
+        let kept = keep(self.app, self.id, record, self.attempts.clone(), failed.failure.clone()).await;
+        let trace = Trace { record: kept.then_some(self.id), last_word: true, ..self.trace() };
+        if failed.answer.is_some() {
+            return self.as_answered(failed.answer, trace);
+        }
+        let (status, title) = match failed.failure.class {
+            app::model::ErrorClass::Timeout => (504, "The upstream did not answer in time"),
+            _ => (502, "The upstream could not be called"),
+        };
+        let mut problem = Problem::new(status, "upstream-failed", title, failed.failure.message_or_rule().to_owned());
+        if kept {
+            problem = problem.kept(format!("the call is kept for triage as record {}", self.id));
+        }
+        answer::failed(&problem, trace)
+    }
+
+    /// A retry would be possible, but not within the caller's time.
+    async fn out_of_time(self, failed: Failed) -> Response {
+        let kept = keep(self.app, self.id, self.record(), self.attempts.clone(), failed.failure.clone()).await;
+        let trace = Trace { record: kept.then_some(self.id), last_word: true, ..self.trace() };
+        let problem = Problem::new(
+            504,
+            "out-of-time",
+            "The time to answer is over",
+            format!("{} attempts failed, the last with: {}", self.attempts.len(), failed.failure.message_or_rule()),
+        )
+        .kept(format!("the call is kept for triage as record {}", self.id))
+        .hint("wait longer (Penstock-Wait), or ask for a ticket (Prefer: respond-async)");
+        answer::failed(&problem, trace)
+    }
+
+    /// No permit. Before the first attempt nothing was lost; after it the failure is kept.
+    async fn denied(self, denied: crate::governor::Denied) -> Response {
+        let last = self.attempts.last().and_then(|a| a.failure.clone());
+        let kept = match last {
+            Some(failure) => keep(self.app, self.id, self.record(), self.attempts.clone(), failure).await,
+            None => false,
+        };
+        let trace = Trace { record: kept.then_some(self.id), ..self.trace() };
+        let (response, word) = answer::refused(denied, &self.app.clock, trace);
+        self.app.metrics.refused(&self.arrived.upstream.name, word);
+        response
+    }
+}
+
+/// Keeps a failed call for triage; false if the store refused it (the caller still gets its answer).
+pub async fn keep(app: &App, id: RecordId, record: NewRecord, attempts: Vec<NewAttempt>, failure: Failure) -> bool {
+    match app.store.insert_parked(app.clock.wall(), record, attempts, failure, id).await {
+        Ok(()) => {
+            app.record_ended(id);
+            true
+        }
+        Err(error) => {
+            tracing::error!(record = %id, %error, "a failed call could not be kept for triage");
+            false
+        }
+    }
+}

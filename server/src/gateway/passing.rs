@@ -1,0 +1,120 @@
+//! A good answer on its way to the caller: passed on chunk by chunk, looked at as it goes, settled at its end.
+
+use std::{
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use app::model::RecordId;
+use bytes::Bytes;
+use futures_util::Stream;
+use tokio::time::{Instant, Sleep};
+
+use crate::{
+    classify::{Broken, Inspector, Verdict},
+    dispatch::inflight::InFlight,
+    state::App,
+    store::{attempts::NewAttempt, records::NewRecord},
+};
+
+/// What must be written down if the answer turns out to be a failure.
+pub struct Afterwards {
+    /// The program.
+    pub app: Arc<App>,
+    /// The id under which it would be kept.
+    pub id: RecordId,
+    /// The request.
+    pub record: NewRecord,
+    /// The attempts before.
+    pub attempts: Vec<NewAttempt>,
+}
+
+struct Going {
+    flight: InFlight,
+    inspector: Inspector,
+    status: u16,
+    after: Afterwards,
+}
+
+type Chunks = Pin<Box<dyn Stream<Item = reqwest::Result<Bytes>> + Send>>;
+
+/// The body that the caller reads. Dropped early (the caller left), the upstream's connection is dropped with it.
+pub struct Passing {
+    chunks: Chunks,
+    going: Option<Going>,
+    /// Longest pause between two chunks.
+    patience: Duration,
+    pause: Pin<Box<Sleep>>,
+}
+
+impl Passing {
+    /// Begins to pass an answer on.
+    pub fn new(response: reqwest::Response, flight: InFlight, inspector: Inspector, patience: Duration, after: Afterwards) -> Self {
+        let status = response.status().as_u16();
+        Self {
+            chunks: Box::pin(response.bytes_stream()),
+            going: Some(Going { flight, inspector, status, after }),
+            patience,
+            pause: Box::pin(tokio::time::sleep(patience)),
+        }
+    }
+
+    fn end(&mut self, how: Option<Broken>) {
+        if let Some(going) = self.going.take() {
+            going.end(how);
+        }
+    }
+}
+
+impl Going {
+    fn end(self, how: Option<Broken>) {
+        let verdict = match how {
+            None => self.inspector.finish(true),
+            Some(Broken::AnswerCut) => self.inspector.finish(false),
+            Some(how) => Verdict::Failure(crate::classify::broken(how)),
+        };
+        let after = self.after;
+        let made = self.flight.end(&verdict, Some(self.status), after.id.as_i64().unsigned_abs());
+        let Verdict::Failure(failure) = verdict else { return };
+        let app = after.app.clone();
+        let mut attempts = after.attempts;
+        attempts.push(made);
+        app.clone().tasks.spawn(async move {
+            super::live::keep(&app, after.id, after.record, attempts, failure).await;
+        });
+    }
+}
+
+impl Stream for Passing {
+    type Item = Result<Bytes, std::io::Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = &mut *self;
+        match this.chunks.as_mut().poll_next(cx) {
+            Poll::Ready(Some(Ok(chunk))) => {
+                if let Some(going) = &mut this.going {
+                    going.inspector.feed(&chunk);
+                }
+                this.pause.as_mut().reset(Instant::now() + this.patience);
+                Poll::Ready(Some(Ok(chunk)))
+            }
+            Poll::Ready(Some(Err(error))) => {
+                this.end(Some(Broken::AnswerCut));
+                Poll::Ready(Some(Err(std::io::Error::other(error.without_url()))))
+            }
+            Poll::Ready(None) => {
+                this.end(None);
+                Poll::Ready(None)
+            }
+            Poll::Pending => match std::future::Future::poll(this.pause.as_mut(), cx) {
+                Poll::Ready(()) => {
+                    this.end(Some(Broken::TimeoutBetweenBytes));
+                    Poll::Ready(Some(Err(std::io::Error::new(std::io::ErrorKind::TimedOut, "the upstream's answer stalled"))))
+                }
+                Poll::Pending => Poll::Pending,
+            },
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! Breakers: seen, tripped, reset (B6). Watching changes nothing.
+
+use std::{sync::Arc, time::Duration};
+
+use app::model::{
+    Breaker, BreakerState, Problem, TripRequest,
+    breaker::{BreakerCause, Forced},
+};
+use limiter::{Cause, Computed, MinSamples, Transition};
+
+use crate::{
+    clock::Millis,
+    governor::spec::scheduler_spec,
+    rest::problem,
+    state::App,
+    store::breakers::NewChange,
+    upstream::Upstream,
+};
+
+/// Longest trip: one that nobody remembers must end by itself.
+const LONGEST_S: u64 = 24 * 60 * 60;
+/// Changes shown.
+const HISTORY: u32 = 20;
+
+/// The computed state in the API's words.
+pub const fn state_of(computed: Computed) -> BreakerState {
+    match computed {
+        Computed::Closed => BreakerState::Closed,
+        Computed::Open => BreakerState::Open,
+        Computed::HalfOpen => BreakerState::HalfOpen,
+    }
+}
+
+/// The cause in the API's words; none for the plain course of things.
+pub fn cause_of(cause: Cause) -> Option<BreakerCause> {
+    match cause {
+        Cause::WindowRule { failures, samples } => Some(BreakerCause::WindowRule { failures, samples }),
+        Cause::QuickRule { failures } => Some(BreakerCause::QuickRule { failures: u64::from(failures), samples: 10 }),
+        Cause::QuickTimeouts { .. } => Some(BreakerCause::QuickTimeouts),
+        Cause::ProbeFailed => Some(BreakerCause::ProbeFailed),
+        Cause::HalfOpenTimeout => Some(BreakerCause::ProbeTimedOut),
+        Cause::ByHand => Some(BreakerCause::ByHand),
+        Cause::OpenElapsed | Cause::ProbesSucceeded | Cause::ForceExpired => None,
+    }
+}
+
+/// Whether calls are held back now, whoever decided it.
+pub fn holds_back(upstream: &Upstream) -> bool {
+    let view = upstream.governor.snapshot().breaker;
+    match view.forced {
+        limiter::Forced::ForcedOpen { .. } => true,
+        limiter::Forced::Disabled | limiter::Forced::MetricsOnly => false,
+        limiter::Forced::None => view.computed == Computed::Open,
+    }
+}
+
+async fn read(app: &App, upstream: &Upstream, waiting: u64) -> Result<Breaker, Problem> {
+    let view = upstream.governor.snapshot().breaker;
+    let settings = upstream.settings();
+    let min_samples = match scheduler_spec(&settings.config).map(|s| s.breaker.min_samples) {
+        Ok(MinSamples::Fixed(n)) => u64::from(n.get()),
+        _ => 20,
+    };
+    let history = app.store.breaker_history(&upstream.name, HISTORY).await.map_err(|e| problem::store(&e))?;
+    Ok(Breaker {
+        id: upstream.name.clone(),
+        state: state_of(view.computed),
+        forced: upstream.forced(),
+        cause: view.cause.and_then(cause_of),
+        until: view.until.map(|at| app.clock.to_wall(at).to_utc()),
+        failures: view.failures,
+        samples: view.samples,
+        threshold: settings.config.breaker.failure_rate,
+        min_samples,
+        calls_per_minute: upstream.meter.now(app.clock.wall(), &settings.config.quota).accepted,
+        waiting,
+        history,
+        now: app.clock.wall().to_utc(),
+    })
+}
+
+async fn waiting(app: &App) -> Result<Vec<(String, u64)>, Problem> {
+    app.store.waiting_counts().await.map_err(|e| problem::store(&e))
+}
+
+pub(super) async fn list(app: &Arc<App>) -> Result<Vec<Breaker>, Problem> {
+    let waiting = waiting(app).await?;
+    let mut all = Vec::new();
+    for upstream in app.upstreams.all() {
+        let waits = waiting.iter().find(|(name, _)| *name == upstream.name).map_or(0, |(_, n)| *n);
+        all.push(read(app, &upstream, waits).await?);
+    }
+    Ok(all)
+}
+
+fn find(app: &App, id: &str) -> Result<Arc<Upstream>, Problem> {
+    app.upstreams.get(id).ok_or_else(|| {
+        let known: Vec<String> = app.upstreams.all().iter().map(|u| u.name.clone()).collect();
+        Problem::new(404, "unknown-breaker", "No such breaker", format!("there is no breaker {id:?}"))
+            .hint(format!("a breaker has its upstream's name; known are: {}", known.join(", ")))
+    })
+}
+
+/// Sets what a person wants: on disk first, then at work.
+async fn force(
+    app: &Arc<App>,
+    id: &str,
+    forced: Option<Forced>,
+    became: &str,
+    reason: Option<String>,
+    who: &str,
+) -> Result<Breaker, Problem> {
+    let upstream = find(app, id)?;
+    let change = NewChange {
+        at: app.clock.wall(),
+        became: became.to_owned(),
+        cause: Some(BreakerCause::ByHand),
+        reason,
+        who: Some(who.to_owned()),
+    };
+    app.store.force_breaker(upstream.name.clone(), forced.clone(), change).await.map_err(|e| problem::store(&e))?;
+    apply(app, &upstream, forced);
+    let waits = waiting(app).await?.into_iter().find(|(name, _)| name == id).map_or(0, |(_, n)| n);
+    read(app, &upstream, waits).await
+}
+
+/// Puts a forced state to work; also at start-up, for what was set before.
+pub fn apply(app: &App, upstream: &Arc<Upstream>, forced: Option<Forced>) {
+    upstream.governor.change(|scheduler, now| match &forced {
+        Some(Forced::Open { until, .. }) => scheduler.trip(now, Some(app.clock.to_monotonic((*until).into()))),
+        Some(Forced::Disabled { .. }) => scheduler.disable(now),
+        Some(Forced::MetricsOnly { .. }) => scheduler.metrics_only(now),
+        None => scheduler.reset(now),
+    });
+    upstream.set_forced(forced);
+    app.changes.breakers();
+    upstream.records.notify_one();
+}
+
+pub(super) async fn trip(app: &Arc<App>, id: &str, request: TripRequest, who: &str) -> Result<Breaker, Problem> {
+    let reason = request.reason.trim();
+    let mut fields = Vec::new();
+    if reason.is_empty() || reason.chars().count() > 500 {
+        fields.push(app::model::FieldProblem::new("reason", "required", "a reason of at most 500 characters is needed"));
+    }
+    if !(1..=LONGEST_S).contains(&request.for_s) {
+        fields.push(app::model::FieldProblem::new("for_s", "out_of_range", format!("from 1 to {LONGEST_S} seconds")));
+    }
+    if !fields.is_empty() {
+        let mut problem =
+            Problem::new(422, "bad-trip", "A trip needs a reason and an end", "nothing was changed").hint("give reason and for_s");
+        problem.fields = fields;
+        return Err(problem);
+    }
+    let until = app.clock.wall().plus(Duration::from_secs(request.for_s)).to_utc();
+    let forced = Forced::Open { until, reason: reason.to_owned(), who: who.to_owned() };
+    force(app, id, Some(forced), "forced_open", Some(reason.to_owned()), who).await
+}
+
+pub(super) async fn reset(app: &Arc<App>, id: &str, who: &str) -> Result<Breaker, Problem> {
+    force(app, id, None, "reset", None, who).await
+}
+
+pub(super) async fn disable(app: &Arc<App>, id: &str, who: &str) -> Result<Breaker, Problem> {
+    force(app, id, Some(Forced::Disabled { who: who.to_owned() }), "disabled", None, who).await
+}
+
+pub(super) async fn metrics_only(app: &Arc<App>, id: &str, who: &str) -> Result<Breaker, Problem> {
+    force(app, id, Some(Forced::MetricsOnly { who: who.to_owned() }), "metrics_only", None, who).await
+}
+
+/// Writes down what the calls did to a breaker, and wakes what waits for it. Runs until the upstream is gone.
+pub async fn follow(app: Arc<App>, upstream: Arc<Upstream>, mut transitions: tokio::sync::mpsc::UnboundedReceiver<Transition>) {
+    loop {
+        let transition = tokio::select! {
+            () = upstream.stop.cancelled() => return,
+            transition = transitions.recv() => match transition {
+                Some(transition) => transition,
+                None => return,
+            },
+        };
+        app.changes.breakers();
+        upstream.records.notify_one();
+        if transition.cause == Cause::ByHand {
+            // The operator's action wrote itself down, with its reason.
+            continue;
+        }
+        let expired = transition.cause == Cause::ForceExpired;
+        let became = state_of(transition.to.computed).as_str().to_owned();
+        if transition.to.computed == Computed::Open && transition.from.computed != Computed::Open {
+            app.metrics.breaker_opened(&upstream.name);
+            tracing::warn!(upstream = %upstream.name, cause = ?transition.cause, "breaker opened");
+        }
+        let change = NewChange {
+            at: app.clock.to_wall(transition.at),
+            became,
+            cause: cause_of(transition.cause),
+            reason: expired.then(|| "the trip's time was over".to_owned()),
+            who: None,
+        };
+        let written = if expired {
+            upstream.set_forced(None);
+            app.store.force_breaker(upstream.name.clone(), None, change).await
+        } else {
+            app.store.breaker_changed(upstream.name.clone(), change).await
+        };
+        if let Err(error) = written {
+            tracing::error!(upstream = %upstream.name, %error, "a breaker's change could not be written down");
+        }
+    }
+}
+
+/// Forced states that were set before the program started.
+pub async fn restore(app: &App) -> Result<(), crate::store::StoreError> {
+    for stored in app.store.forced_breakers().await? {
+        let Some(upstream) = app.upstreams.get(&stored.upstream) else { continue };
+        let forced = stored.forced();
+        let over = matches!(&forced, Forced::Open { until, .. } if Millis::from(*until) <= app.clock.wall());
+        if !over {
+            apply(app, &upstream, Some(forced));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,132 @@
+//! What operators may ask for and do: the implementation of [`app::api::Api`], once, for pages, API and commands alike.
+
+use std::sync::Arc;
+
+use app::{
+    api::Api,
+    model::{
+        Breaker, BulkOutcome, BulkRequest, Overview, PendingChange, PendingDetail, PendingPage, PendingQuery, Problem, RecordId,
+        Replay, ReplayId, ReplayPreview, ReplayRequest, Series, SeriesQuery, TestAnswer, TripRequest, UpstreamPut,
+        UpstreamVersion, UpstreamView,
+    },
+};
+use async_trait::async_trait;
+
+use crate::state::App;
+
+pub mod breakers;
+pub mod overview;
+mod pending;
+pub mod records;
+mod replays;
+mod series;
+pub mod upstreams;
+
+/// Somebody who may steer the program.
+#[derive(Clone)]
+pub struct Operator {
+    app: Arc<App>,
+    who: String,
+}
+
+impl Operator {
+    /// `who` is written beside what they change.
+    pub fn new(app: Arc<App>, who: impl Into<String>) -> Self {
+        Self { app, who: who.into() }
+    }
+}
+
+#[async_trait]
+impl Api for Operator {
+    async fn overview(&self) -> Result<Overview, Problem> {
+        overview::read(&self.app).await
+    }
+
+    async fn series(&self, query: SeriesQuery) -> Result<Series, Problem> {
+        series::read(&self.app, query).await
+    }
+
+    async fn pending(&self, query: PendingQuery) -> Result<PendingPage, Problem> {
+        pending::page(&self.app, query).await
+    }
+
+    async fn pending_detail(&self, id: RecordId) -> Result<PendingDetail, Problem> {
+        pending::detail(&self.app, id).await
+    }
+
+    async fn change_pending(&self, id: RecordId, change: PendingChange) -> Result<PendingDetail, Problem> {
+        pending::change(&self.app, id, change, &self.who).await
+    }
+
+    async fn bulk_pending(&self, request: BulkRequest) -> Result<BulkOutcome, Problem> {
+        pending::bulk(&self.app, request, &self.who).await
+    }
+
+    async fn replays(&self) -> Result<Vec<Replay>, Problem> {
+        replays::list(&self.app).await
+    }
+
+    async fn preview_replay(&self, request: ReplayRequest) -> Result<ReplayPreview, Problem> {
+        replays::preview(&self.app, request).await
+    }
+
+    async fn start_replay(&self, request: ReplayRequest) -> Result<Replay, Problem> {
+        replays::start(&self.app, request, &self.who).await
+    }
+
+    async fn pause_replay(&self, id: ReplayId) -> Result<Replay, Problem> {
+        replays::pause(&self.app, id).await
+    }
+
+    async fn resume_replay(&self, id: ReplayId) -> Result<Replay, Problem> {
+        replays::resume(&self.app, id).await
+    }
+
+    async fn cancel_replay(&self, id: ReplayId) -> Result<Replay, Problem> {
+        replays::cancel(&self.app, id).await
+    }
+
+    async fn breakers(&self) -> Result<Vec<Breaker>, Problem> {
+        breakers::list(&self.app).await
+    }
+
+    async fn trip_breaker(&self, id: String, request: TripRequest) -> Result<Breaker, Problem> {
+        breakers::trip(&self.app, &id, request, &self.who).await
+    }
+
+    async fn reset_breaker(&self, id: String) -> Result<Breaker, Problem> {
+        breakers::reset(&self.app, &id, &self.who).await
+    }
+
+    async fn disable_breaker(&self, id: String) -> Result<Breaker, Problem> {
+        breakers::disable(&self.app, &id, &self.who).await
+    }
+
+    async fn breaker_metrics_only(&self, id: String) -> Result<Breaker, Problem> {
+        breakers::metrics_only(&self.app, &id, &self.who).await
+    }
+
+    async fn upstreams(&self) -> Result<Vec<UpstreamView>, Problem> {
+        Ok(upstreams::list(&self.app))
+    }
+
+    async fn upstream(&self, name: String) -> Result<UpstreamView, Problem> {
+        upstreams::one(&self.app, &name)
+    }
+
+    async fn put_upstream(&self, name: String, put: UpstreamPut) -> Result<UpstreamView, Problem> {
+        upstreams::put(&self.app, &name, put, &self.who).await
+    }
+
+    async fn delete_upstream(&self, name: String) -> Result<(), Problem> {
+        upstreams::delete(&self.app, &name).await
+    }
+
+    async fn upstream_versions(&self, name: String) -> Result<Vec<UpstreamVersion>, Problem> {
+        upstreams::versions(&self.app, &name).await
+    }
+
+    async fn test_upstream(&self, name: String) -> Result<TestAnswer, Problem> {
+        upstreams::test(&self.app, &name).await
+    }
+}

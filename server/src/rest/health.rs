@@ -1,0 +1,72 @@
+//! `/healthz`: the process answers. `/readyz`: it can take work. `/metrics`: Prometheus reads it.
+
+use std::sync::Arc;
+
+use app::model::BreakerState;
+use axum::{
+    extract::State,
+    response::{IntoResponse, Response},
+};
+use http::{StatusCode, header};
+use limiter::Computed;
+
+use crate::{rest::problem, state::App, telemetry::Gauges};
+
+/// The process answers.
+pub async fn alive() -> &'static str {
+    "ok\n"
+}
+
+/// The store can be written, and nothing is being shut down.
+pub async fn ready(State(app): State<Arc<App>>) -> Response {
+    if app.stop.is_cancelled() {
+        return (StatusCode::SERVICE_UNAVAILABLE, "stopping\n").into_response();
+    }
+    match app.store.probe().await {
+        Ok(()) => "ready\n".into_response(),
+        Err(error) => problem::respond(&problem::store(&error)),
+    }
+}
+
+/// Prometheus' text format.
+pub async fn metrics(State(app): State<Arc<App>>) -> Response {
+    let waiting = app.store.waiting_counts().await.unwrap_or_default();
+    let now = app.clock.wall();
+    let gauges: Vec<Gauges> = app
+        .upstreams
+        .all()
+        .iter()
+        .map(|u| {
+            let snapshot = u.governor.snapshot();
+            let state = crate::operator::breakers::state_of(snapshot.breaker.computed);
+            Gauges {
+                upstream: u.name.clone(),
+                utilisation: u.meter.now(now, &u.settings().config.quota).utilisation,
+                queued: u64::try_from(snapshot.queued.total()).unwrap_or(u64::MAX),
+                in_flight: u64::from(snapshot.in_flight),
+                tokens_left: crate::operator::overview::requests_left(&snapshot.levels),
+                breaker: match state {
+                    BreakerState::Closed => 0,
+                    BreakerState::HalfOpen => 1,
+                    BreakerState::Open => 2,
+                },
+                waiting: waiting.iter().find(|(name, _)| *name == u.name).map_or(0, |(_, n)| *n),
+            }
+        })
+        .collect();
+    let pending = match app.store.facets(app::model::Disposition::Open).await {
+        Ok((by_class, _)) => by_class.into_iter().map(|f| (f.value, f.n)).collect(),
+        Err(_) => Vec::new(),
+    };
+    match app.metrics.text(&gauges, &pending) {
+        Ok(text) => {
+            ([(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text).into_response()
+        }
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
+/// Used by the operator's pages too.
+pub const fn is_open(state: Computed) -> bool {
+    matches!(state, Computed::Open)
+}

@@ -1,0 +1,220 @@
+//! The public API under `/api/v1`, and the doors that answer without it.
+
+use std::sync::Arc;
+
+use app::model::{
+    BulkRequest, PendingChange, PendingQuery, RecordId, ReplayId, ReplayRequest, SeriesQuery, TripRequest, UpstreamPut,
+};
+use axum::{
+    Extension, Json, Router,
+    extract::{Path, Query, State, rejection::{JsonRejection, QueryRejection}},
+    response::{IntoResponse, Response},
+    routing::{any, get, post},
+};
+use http::StatusCode;
+use serde::Serialize;
+
+use crate::{operator::Operator, state::App};
+
+pub mod events;
+pub mod health;
+pub mod problem;
+pub mod records;
+
+use problem::{Refusal, bad_body};
+
+type Answer = Result<Response, Refusal>;
+
+fn json<T: Serialize>(value: &T) -> Response {
+    Json(value).into_response()
+}
+
+/// A JSON body; what is wrong with it is told as a problem.
+struct Body<T>(T);
+
+impl<S: Send + Sync, T: serde::de::DeserializeOwned> axum::extract::FromRequest<S> for Body<T> {
+    type Rejection = Refusal;
+
+    async fn from_request(request: axum::extract::Request, state: &S) -> Result<Self, Refusal> {
+        match Json::<T>::from_request(request, state).await {
+            Ok(Json(value)) => Ok(Self(value)),
+            Err(JsonRejection::BytesRejection(e)) => Err(bad_body(e.body_text()).into()),
+            Err(e) => Err(bad_body(e.body_text()).hint("send JSON with Content-Type: application/json").into()),
+        }
+    }
+}
+
+struct Asked<T>(T);
+
+impl<S: Send + Sync, T: serde::de::DeserializeOwned> axum::extract::FromRequestParts<S> for Asked<T> {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut http::request::Parts, state: &S) -> Result<Self, Refusal> {
+        let asked: Result<Query<T>, QueryRejection> = Query::from_request_parts(parts, state).await;
+        asked.map(|Query(q)| Self(q)).map_err(|e| {
+            Refusal(app::model::Problem::new(400, "bad-query", "The query can't be read", e.body_text()))
+        })
+    }
+}
+
+fn id<T: std::str::FromStr>(text: &str) -> Result<T, Refusal> {
+    text.parse().map_err(|_| {
+        Refusal(app::model::Problem::new(404, "bad-id", "Not an id", format!("{text:?} is not an id of this kind")))
+    })
+}
+
+type Op = Extension<Operator>;
+
+async fn overview(op: Op) -> Answer {
+    use app::api::Api;
+    Ok(json(&op.overview().await?))
+}
+
+async fn series(op: Op, Asked(query): Asked<SeriesQuery>) -> Answer {
+    use app::api::Api;
+    Ok(json(&op.series(query).await?))
+}
+
+async fn pending(op: Op, Asked(query): Asked<PendingQuery>) -> Answer {
+    use app::api::Api;
+    Ok(json(&op.pending(query).await?))
+}
+
+async fn pending_detail(op: Op, Path(text): Path<String>) -> Answer {
+    use app::api::Api;
+    Ok(json(&op.pending_detail(id::<RecordId>(&text)?).await?))
+}
+
+async fn change_pending(op: Op, Path(text): Path<String>, Body(change): Body<PendingChange>) -> Answer {
+    use app::api::Api;
+    Ok(json(&op.change_pending(id::<RecordId>(&text)?, change).await?))
+}
+
+async fn bulk_pending(op: Op, Body(request): Body<BulkRequest>) -> Answer {
+    use app::api::Api;
+    Ok(json(&op.bulk_pending(request).await?))
+}
+
+async fn replays(op: Op) -> Answer {
+    use app::api::Api;
+    Ok(json(&op.replays().await?))
+}
+
+async fn start_replay(op: Op, Body(request): Body<ReplayRequest>) -> Answer {
+    use app::api::Api;
+    if request.dry_run {
+        return Ok(json(&op.preview_replay(request).await?));
+    }
+    Ok((StatusCode::CREATED, Json(op.start_replay(request).await?)).into_response())
+}
+
+async fn steer_replay(op: Op, Path((text, action)): Path<(String, String)>) -> Answer {
+    use app::api::Api;
+    let id = id::<ReplayId>(&text)?;
+    let replay = match action.as_str() {
+        "pause" => op.pause_replay(id).await?,
+        "resume" => op.resume_replay(id).await?,
+        "cancel" => op.cancel_replay(id).await?,
+        _ => return Err(nothing_here().into()),
+    };
+    Ok(json(&replay))
+}
+
+async fn breakers(op: Op) -> Answer {
+    use app::api::Api;
+    Ok(json(&op.breakers().await?))
+}
+
+async fn trip(op: Op, Path(name): Path<String>, Body(request): Body<TripRequest>) -> Answer {
+    use app::api::Api;
+    Ok(json(&op.trip_breaker(name, request).await?))
+}
+
+async fn steer_breaker(op: Op, Path((name, action)): Path<(String, String)>) -> Answer {
+    use app::api::Api;
+    let breaker = match action.as_str() {
+        "reset" => op.reset_breaker(name).await?,
+        "disable" => op.disable_breaker(name).await?,
+        "metrics_only" => op.breaker_metrics_only(name).await?,
+        _ => return Err(nothing_here().into()),
+    };
+    Ok(json(&breaker))
+}
+
+async fn upstreams(op: Op) -> Answer {
+    use app::api::Api;
+    Ok(json(&op.upstreams().await?))
+}
+
+async fn upstream(op: Op, Path(name): Path<String>) -> Answer {
+    use app::api::Api;
+    Ok(json(&op.upstream(name).await?))
+}
+
+async fn put_upstream(op: Op, Path(name): Path<String>, Body(put): Body<UpstreamPut>) -> Answer {
+    use app::api::Api;
+    Ok(json(&op.put_upstream(name, put).await?))
+}
+
+async fn delete_upstream(op: Op, Path(name): Path<String>) -> Answer {
+    use app::api::Api;
+    op.delete_upstream(name).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+async fn upstream_versions(op: Op, Path(name): Path<String>) -> Answer {
+    use app::api::Api;
+    Ok(json(&op.upstream_versions(name).await?))
+}
+
+async fn test_upstream(op: Op, Path(name): Path<String>) -> Answer {
+    use app::api::Api;
+    Ok(json(&op.test_upstream(name).await?))
+}
+
+fn nothing_here() -> app::model::Problem {
+    app::model::Problem::new(404, "no-such-path", "Nothing here", "the API has no such path").hint("its paths begin with /api/v1")
+}
+
+async fn not_found() -> Response {
+    problem::respond(&nothing_here())
+}
+
+/// The operator's part of the API.
+pub fn operator_routes() -> Router<Arc<App>> {
+    Router::new()
+        .route("/overview", get(overview))
+        .route("/series", get(series))
+        .route("/pending", get(pending))
+        .route("/pending/bulk", post(bulk_pending))
+        .route("/pending/{id}", get(pending_detail).patch(change_pending))
+        .route("/replays", get(replays).post(start_replay))
+        .route("/replays/{id}/{action}", post(steer_replay))
+        .route("/breakers", get(breakers))
+        .route("/breakers/{id}/trip", post(trip))
+        .route("/breakers/{id}/{action}", post(steer_breaker))
+        .route("/upstreams", get(upstreams))
+        .route("/upstreams/{name}", get(upstream).put(put_upstream).delete(delete_upstream))
+        .route("/upstreams/{name}/versions", get(upstream_versions))
+        .route("/upstreams/{name}/test", post(test_upstream))
+        .route("/events", get(events::stream))
+        .fallback(not_found)
+}
+
+/// The workers' part: the gateway and the records door.
+pub fn worker_routes() -> Router<Arc<App>> {
+    Router::new()
+        .route("/gw/{upstream}", any(crate::gateway::door))
+        .route("/gw/{upstream}/", any(crate::gateway::door))
+        .route("/gw/{upstream}/{*path}", any(crate::gateway::door))
+        .route("/api/v1/records", post(records::submit))
+        .route("/api/v1/records/{id}", get(records::read))
+}
+
+/// What machines watch.
+pub fn health_routes() -> Router<Arc<App>> {
+    Router::new().route("/healthz", get(health::alive)).route("/readyz", get(health::ready))
+}
+
+/// The whole state, for handlers that need it beside the operator.
+pub type Shared = State<Arc<App>>;

@@ -1,0 +1,73 @@
+//! Outcomes that callers asked to be told of: kept until told, across restarts.
+
+use app::model::RecordId;
+
+use super::{Store, StoreError, Tx};
+use crate::clock::Millis;
+
+/// A callback whose time has come.
+#[derive(Debug, Clone, sqlx::FromRow)]
+pub struct DueCallback {
+    /// The record it tells of.
+    pub record_id: i64,
+    /// Where to.
+    pub url: String,
+    /// Deliveries tried so far.
+    pub attempts: u32,
+}
+
+/// Part of the transaction that ends a record.
+pub(super) async fn enqueue(tx: &mut Tx, id: RecordId, now: Millis) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "insert into callback (record_id, url, due_at) select id, callback_url, ? from record \
+         where id = ? and callback_url is not null on conflict do update set due_at = excluded.due_at, attempts = 0",
+    )
+    .bind(now.0)
+    .bind(id.as_i64())
+    .execute(tx)
+    .await?;
+    Ok(())
+}
+
+impl Store {
+    /// Callbacks to deliver now.
+    pub async fn due_callbacks(&self, now: Millis) -> Result<Vec<DueCallback>, StoreError> {
+        Ok(sqlx::query_as("select record_id, url, attempts from callback where due_at <= ? order by due_at limit 64")
+            .bind(now.0)
+            .fetch_all(self.readers())
+            .await?)
+    }
+
+    /// When the next one is due.
+    pub async fn next_callback(&self) -> Result<Option<Millis>, StoreError> {
+        let at: Option<i64> = sqlx::query_scalar("select min(due_at) from callback").fetch_one(self.readers()).await?;
+        Ok(at.map(Millis))
+    }
+
+    /// It was told.
+    pub async fn callback_done(&self, record: i64) -> Result<(), StoreError> {
+        self.write(move |tx| {
+            Box::pin(async move {
+                sqlx::query("delete from callback where record_id = ?").bind(record).execute(tx).await?;
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// It could not be told yet.
+    pub async fn callback_failed(&self, record: i64, again: Millis, error: String) -> Result<(), StoreError> {
+        self.write(move |tx| {
+            Box::pin(async move {
+                sqlx::query("update callback set attempts = attempts + 1, due_at = ?, last_error = ? where record_id = ?")
+                    .bind(again.0)
+                    .bind(error)
+                    .bind(record)
+                    .execute(tx)
+                    .await?;
+                Ok(())
+            })
+        })
+        .await
+    }
+}

@@ -1,0 +1,59 @@
+//! What goes, and when: succeeded records with their results, discarded ones, samples, old sessions.
+
+use std::time::Duration;
+
+use super::{Store, StoreError};
+use crate::clock::Millis;
+
+/// How long things are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retention {
+    /// Results of succeeded records, and with them the record and its key (F5).
+    pub results: Duration,
+    /// Discarded records.
+    pub discarded: Duration,
+    /// Samples.
+    pub samples: Duration,
+    /// Whether request bodies stay after success.
+    pub keep_bodies: bool,
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        const DAY: Duration = Duration::from_secs(86_400);
+        Self { results: DAY, discarded: DAY * 30, samples: DAY * 8, keep_bodies: false }
+    }
+}
+
+/// Rows deleted in one job, so that no caller waits long behind it.
+const CHUNK: i64 = 500;
+
+impl Store {
+    /// Deletes some of what is over; true while there may be more.
+    pub async fn sweep(&self, keep: Retention, now: Millis) -> Result<bool, StoreError> {
+        let before = |d: Duration| now.0.saturating_sub(i64::try_from(d.as_millis()).unwrap_or(i64::MAX));
+        let (results, discarded, samples) = (before(keep.results), before(keep.discarded), before(keep.samples));
+        self.write(move |tx| {
+            Box::pin(async move {
+                let mut most = 0;
+                for (sql, until) in [
+                    (
+                        "delete from record where id in (select id from record where state = 'succeeded' and finished_at < ? limit ?)",
+                        results,
+                    ),
+                    (
+                        "delete from record where id in (select id from record where state = 'discarded' and finished_at < ? limit ?)",
+                        discarded,
+                    ),
+                    ("delete from sample where (upstream, at) in (select upstream, at from sample where at < ? limit ?)", samples),
+                    ("delete from session where token_hash in (select token_hash from session where expires_at < ? limit ?)", now.0),
+                    ("delete from replay where id in (select id from replay where state in ('done', 'cancelled') and finished_at < ? limit ?)", discarded),
+                ] {
+                    most = most.max(sqlx::query(sql).bind(until).bind(CHUNK).execute(&mut *tx).await?.rows_affected());
+                }
+                Ok(most >= u64::try_from(CHUNK).unwrap_or(u64::MAX))
+            })
+        })
+        .await
+    }
+}

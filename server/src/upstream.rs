@@ -1,0 +1,185 @@
+//! An upstream at work: its settings in force, its governor, its meter.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use app::model::{
+    breaker::Forced,
+    upstream::{FieldProblem, UpstreamConfig},
+};
+use http::{HeaderName, HeaderValue};
+use limiter::{Fill, Transition};
+use tokio::sync::{Notify, mpsc};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    clock::{Clock, Millis},
+    governor::{Governor, spec::scheduler_spec},
+    retry::Policy,
+    telemetry::Meter,
+};
+
+/// The settings of one version; a call keeps those that it began with.
+pub struct Settings {
+    /// The version.
+    pub version: u32,
+    /// As people wrote it.
+    pub config: UpstreamConfig,
+    /// Timeouts and retries, resolved.
+    pub policy: Policy,
+    /// The credential put into each call; none where the configuration has none.
+    pub auth: Option<(HeaderName, HeaderValue)>,
+    /// Whether a credential is configured, but its variable is not set.
+    pub credential_missing: bool,
+    /// The client that calls it.
+    pub client: reqwest::Client,
+    /// When it came in force.
+    pub updated_at: Millis,
+}
+
+impl Settings {
+    /// Resolves a configuration. `variable` reads the environment.
+    pub fn resolve(
+        version: u32,
+        config: UpstreamConfig,
+        updated_at: Millis,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, Vec<FieldProblem>> {
+        let found = config.problems();
+        if !found.is_empty() {
+            return Err(found);
+        }
+        let policy = Policy::resolve(&config);
+        let credential = credential(&config, variable).map_err(|p| vec![p])?;
+        let client = reqwest::Client::builder()
+            .connect_timeout(policy.timeouts.connect)
+            .redirect(reqwest::redirect::Policy::none())
+            .retry(reqwest::retry::never())
+            .referer(false)
+            .no_proxy()
+            .tcp_nodelay(true)
+            .build()
+            .map_err(|e| vec![FieldProblem::new("base_url", "not_a_url", e.to_string())])?;
+        let credential_missing = config.auth.is_some() && credential.is_none();
+        Ok(Self { version, config, policy, auth: credential, credential_missing, client, updated_at })
+    }
+}
+
+/// Puts environment variables into `auth.value`; none where one is not set.
+fn credential(
+    config: &UpstreamConfig,
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> Result<Option<(HeaderName, HeaderValue)>, FieldProblem> {
+    let Some(auth) = &config.auth else { return Ok(None) };
+    let bad = |field: &str| FieldProblem::new(field, "bad_header", "can't be sent as an HTTP header");
+    let name = HeaderName::from_bytes(auth.header.as_bytes()).map_err(|_| bad("auth.header"))?;
+    let mut value = String::new();
+    let mut rest = auth.value.as_str();
+    while let Some((before, after)) = rest.split_once("${") {
+        let Some((named, after)) = after.split_once('}') else { return Err(bad("auth.value")) };
+        let Some(secret) = variable(named).filter(|s| !s.is_empty()) else { return Ok(None) };
+        value.push_str(before);
+        value.push_str(&secret);
+        rest = after;
+    }
+    value.push_str(rest);
+    let mut value = HeaderValue::from_str(&value).map_err(|_| bad("auth.value"))?;
+    value.set_sensitive(true);
+    Ok(Some((name, value)))
+}
+
+/// One upstream.
+pub struct Upstream {
+    /// Its name.
+    pub name: String,
+    settings: RwLock<Arc<Settings>>,
+    /// Its limiter.
+    pub governor: Arc<Governor>,
+    /// Its figures.
+    pub meter: Meter,
+    /// What a person set over its breaker, in their words.
+    forced: RwLock<Option<Forced>>,
+    /// Something changed for the records that wait for it: look again.
+    pub records: Notify,
+    /// Ends its tasks.
+    pub stop: CancellationToken,
+}
+
+impl Upstream {
+    /// The settings in force.
+    pub fn settings(&self) -> Arc<Settings> {
+        self.settings.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Puts settings in force. What was consumed stays consumed.
+    pub fn reconfigure(&self, settings: Settings) -> Result<(), FieldProblem> {
+        let spec = scheduler_spec(&settings.config)?;
+        *self.settings.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
+        self.governor.change(|scheduler, now| scheduler.reconfigure(now, &spec));
+        self.records.notify_one();
+        Ok(())
+    }
+
+    /// What a person set over the breaker.
+    pub fn forced(&self) -> Option<Forced> {
+        self.forced.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Notes what a person set, or that it is over.
+    pub fn set_forced(&self, forced: Option<Forced>) {
+        *self.forced.write().unwrap_or_else(PoisonError::into_inner) = forced;
+    }
+}
+
+/// All upstreams by name.
+#[derive(Default)]
+pub struct Registry {
+    by_name: RwLock<BTreeMap<String, Arc<Upstream>>>,
+}
+
+impl Registry {
+    /// One of them.
+    pub fn get(&self, name: &str) -> Option<Arc<Upstream>> {
+        self.by_name.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+    }
+
+    /// All of them, by name.
+    pub fn all(&self) -> Vec<Arc<Upstream>> {
+        self.by_name.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
+
+    /// Adds one whose tasks end with `stop`. A new upstream's bucket is full only when it was never there before (L1).
+    pub fn add(
+        &self,
+        name: &str,
+        settings: Settings,
+        fill: Fill,
+        clock: &Clock,
+        stop: &CancellationToken,
+    ) -> Result<(Arc<Upstream>, mpsc::UnboundedReceiver<Transition>), FieldProblem> {
+        let spec = scheduler_spec(&settings.config)?;
+        let stop = stop.child_token();
+        let (tell, transitions) = mpsc::unbounded_channel();
+        let governor = Governor::start(&spec, fill, clock.clone(), tell, stop.clone());
+        let upstream = Arc::new(Upstream {
+            name: name.to_owned(),
+            settings: RwLock::new(Arc::new(settings)),
+            governor,
+            meter: Meter::default(),
+            forced: RwLock::new(None),
+            records: Notify::new(),
+            stop,
+        });
+        self.by_name.write().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), upstream.clone());
+        Ok((upstream, transitions))
+    }
+
+    /// Takes one out and ends its tasks. Calls under way end by themselves.
+    pub fn remove(&self, name: &str) {
+        if let Some(gone) = self.by_name.write().unwrap_or_else(PoisonError::into_inner).remove(name) {
+            gone.stop.cancel();
+        }
+    }
+}
