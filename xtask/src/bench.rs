@@ -1,6 +1,7 @@
 //! `cargo xtask bench NAME`: one measurement, whose figure is the last line printed.
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
 
 use crate::process::{self, cargo};
 use crate::{build, workspace};
@@ -20,13 +21,13 @@ pub struct Args {
 
 /// Builds the server, then runs the bench against it.
 pub fn run(args: &Args) -> Result<()> {
-    let known = names();
-    if !known.contains(&args.name) {
+    let bins = bins()?;
+    let Some(bin) = bins.iter().find(|bin| name(bin) == args.name) else {
+        let known: Vec<_> = bins.iter().map(|bin| name(bin)).collect();
         bail!("There is no bench `{}`. There are: {}.", args.name, known.join(", "));
-    }
+    };
     build::run()?;
-    let bin = format!("bench-{}", args.name);
-    let mut command = cargo(&["run", "--release", "-p", "penstock-tests", "--bin", &bin, "--"]);
+    let mut command = cargo(&["run", "--release", "-p", "penstock-tests", "--bin", bin, "--"]);
     command.env("PENSTOCK_BIN", workspace::binary());
     if args.check {
         command.arg("--check");
@@ -34,15 +35,18 @@ pub fn run(args: &Args) -> Result<()> {
     process::run(command.args(&args.args), "Its own lines above say what was measured and what was expected.")
 }
 
-/// The benches by their files, so that a new one needs no word here.
-fn names() -> Vec<String> {
-    let folder = workspace::root().join("tests/src/bin");
-    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut names: Vec<_> = files
-        .filter_map(|file| {
-            Some(file.file_name().to_str()?.strip_prefix("bench_")?.strip_suffix(".rs")?.replace('_', "-"))
-        })
-        .collect();
-    names.sort();
-    names
+/// `quota` for the binary bench-quota or bench_quota.
+fn name(bin: &str) -> String {
+    bin.get("bench-".len()..).unwrap_or_default().replace('_', "-")
+}
+
+/// The benches that cargo knows, so that a new one needs no word here.
+fn bins() -> Result<Vec<String>> {
+    let output = cargo(&["metadata", "--format-version", "1", "--no-deps"]).output()?;
+    let metadata: Value = serde_json::from_slice(&output.stdout).context("`cargo metadata` does not answer in JSON")?;
+    let packages = metadata["packages"].as_array().into_iter().flatten();
+    let targets =
+        packages.filter(|package| package["name"] == "penstock-tests").filter_map(|tests| tests["targets"].as_array());
+    let names = targets.flatten().filter(|target| target["kind"][0] == "bin").filter_map(|bin| bin["name"].as_str());
+    Ok(names.filter(|name| name.starts_with("bench-") || name.starts_with("bench_")).map(str::to_owned).collect())
 }
