@@ -62,7 +62,10 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         // The sentence and its causes alone: a backtrace of the build tool helps nobody.
         Err(error) => {
-            eprintln!("\nerror: {error:#}");
+            eprintln!("\nerror: {error}");
+            for cause in error.chain().skip(1) {
+                eprintln!("  because: {cause}");
+            }
             ExitCode::FAILURE
         }
     }
