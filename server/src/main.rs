@@ -1,1 +1,84 @@
-fn main(){}
+//! `penstock`: the command line.
+
+use std::{path::PathBuf, process::ExitCode};
+
+use clap::{Parser, Subcommand};
+use penstock::{config::Config, demo, log, server};
+
+/// A quota governor and operations console for AI API calls.
+#[derive(Parser)]
+#[command(name = "penstock", version, about)]
+struct Line {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run the server.
+    Serve {
+        /// The configuration file; none is needed.
+        #[arg(long, env = "PENSTOCK_CONFIG")]
+        config: Option<PathBuf>,
+    },
+    /// Run the server against a simulated upstream and simulated engines.
+    Demo {
+        /// Keep the database in this folder; without it, each demo begins anew.
+        #[arg(long)]
+        keep: Option<PathBuf>,
+    },
+}
+
+fn main() -> ExitCode {
+    let line = Line::parse();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return fail(&format!("the runtime could not be started: {error}")),
+    };
+    match runtime.block_on(run(line.command)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => fail(&error.to_string()),
+    }
+}
+
+fn fail(sentence: &str) -> ExitCode {
+    eprintln!("penstock: {sentence}");
+    ExitCode::FAILURE
+}
+
+async fn run(command: Command) -> anyhow::Result<()> {
+    match command {
+        Command::Serve { config } => {
+            let config = Config::load(config.as_deref(), std::env::vars())?;
+            log::start(&config)?;
+            let running = server::start(config).await?;
+            println!("Penstock is ready: http://{}", running.address);
+            running.until(stop_asked()).await;
+        }
+        Command::Demo { keep } => demo::run(keep, stop_asked()).await?,
+    }
+    Ok(())
+}
+
+/// Ready at Ctrl-C, or when the service manager asks.
+async fn stop_asked() {
+    let interrupt = tokio::signal::ctrl_c();
+    #[cfg(unix)]
+    {
+        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+            Ok(mut terminate) => {
+                tokio::select! {
+                    _ = interrupt => {}
+                    _ = terminate.recv() => {}
+                }
+            }
+            Err(_) => {
+                let _ = interrupt.await;
+            }
+        }
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = interrupt.await;
+    }
+}

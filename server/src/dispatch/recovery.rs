@@ -1,22 +1,22 @@
 //! After a start: what was in flight when the program ended goes back to the queue, or to a person (F5).
 
+use std::collections::BTreeMap;
+
 use app::model::upstream::OnUnknown;
 
 use super::record::cut_short;
 use crate::{
+    retry::Policy,
     state::App,
     store::{StoreError, attempts::NewAttempt},
 };
 
 /// Brings every record that was in flight to a known state. Runs before any record is sent.
-pub async fn recover(app: &App) -> Result<usize, StoreError> {
+pub async fn recover(app: &App, policies: &BTreeMap<String, Policy>) -> Result<usize, StoreError> {
     let left = app.store.left_in_flight().await?;
     for record in &left {
         let now = app.clock.wall();
-        let retry = app
-            .upstreams
-            .get(&record.upstream)
-            .is_some_and(|u| u.settings().policy.on_unknown == OnUnknown::Retry);
+        let retry = policies.get(&record.upstream).is_some_and(|p| p.on_unknown == OnUnknown::Retry);
         if retry {
             app.metrics.possibly_twice(&record.upstream);
         }

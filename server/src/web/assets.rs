@@ -130,7 +130,7 @@ mod tests {
 
     fn choose(values: &[&str]) -> Encoding {
         let pairs = values.iter().map(|value| (ACCEPT_ENCODING, HeaderValue::from_str(value).unwrap()));
-        Encoding::choose(&HeaderMap::from_iter(pairs))
+        Encoding::choose(&pairs.collect())
     }
 
     #[test]
