@@ -84,6 +84,7 @@ words!(
     /// How waits are spread (F4).
     JitterKind {
         /// Up to a fifth more or less.
+        #[serde(rename = "plus_minus_20")]
         PlusMinus20 = "plus_minus_20",
         /// Anything from nothing to the whole wait.
         Full = "full",
@@ -615,6 +616,13 @@ mod tests {
         config.quota.requests_per_minute = Some(f64::NAN);
         config.quota.safety = f64::NAN;
         assert_eq!(codes(&config).len(), 2);
+    }
+
+    #[test]
+    fn jitter_is_written_as_it_is_named() {
+        for kind in JitterKind::ALL {
+            assert_eq!(serde_json::to_string(kind).unwrap(), format!("{:?}", kind.as_str()));
+        }
     }
 
     #[test]
