@@ -107,7 +107,7 @@ pub fn sign_in_page(access: &Access) -> Router {
 /// Built files, and `favicon.ico` for those who ask without looking.
 pub fn files() -> Router {
     Router::new()
-        .route("/assets/{hash}/{file}", get(assets::serve))
+        .route("/assets/{hash}/{*file}", get(assets::serve))
         .route("/favicon.ico", get(|| async { StatusCode::NO_CONTENT }))
 }
 
