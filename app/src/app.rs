@@ -1,4 +1,5 @@
 //! The console: its contexts, its frame, its routes.
+#![expect(unreachable_pub, reason = "the component macro makes its props pub")]
 
 use leptos::prelude::*;
 use leptos_router::{

@@ -23,6 +23,7 @@ pub(crate) struct Query<T: Answer> {
     last: StoredValue<Option<T>>,
 }
 
+#[expect(clippy::expl_impl_clone_on_copy, reason = "derived, it would ask for a Copy answer")]
 impl<T: Answer> Clone for Query<T> {
     fn clone(&self) -> Self {
         *self
@@ -31,6 +32,7 @@ impl<T: Answer> Clone for Query<T> {
 impl<T: Answer> Copy for Query<T> {}
 
 /// The operator's API, wherever this runs.
+#[expect(clippy::result_large_err, reason = "the same error as the API's, made once for a page")]
 pub(crate) fn use_api() -> Result<SharedApi, Problem> {
     use_context::<SharedApi>()
         .ok_or_else(|| Problem::new(500, "no-api", "The console is not connected", "No API was provided to this page."))
@@ -99,6 +101,15 @@ impl<T: Answer> Query<T> {
     /// The answer's view. It is written into the page by the server. Later answers change it in place; when one fails,
     /// the last good one stays, under a notice.
     pub(crate) fn view(self, view: impl Fn(T) -> AnyView + Clone + Send + Sync + 'static) -> AnyView {
+        self.shown(true, view)
+    }
+
+    /// The same for a second view of one answer: a problem was told in the first.
+    pub(crate) fn view_quietly(self, view: impl Fn(T) -> AnyView + Clone + Send + Sync + 'static) -> AnyView {
+        self.shown(false, view)
+    }
+
+    fn shown(self, loud: bool, view: impl Fn(T) -> AnyView + Clone + Send + Sync + 'static) -> AnyView {
         let part = move || {
             let view = view.clone();
             Suspend::new(async move {
@@ -107,7 +118,7 @@ impl<T: Answer> Query<T> {
                         self.last.set_value(Some(answer.clone()));
                         (None, Some(view(answer)))
                     }
-                    Err(problem) => (Some(problem_view(problem)), self.last.get_value().map(view)),
+                    Err(problem) => (loud.then(|| problem_view(problem)), self.last.get_value().map(view)),
                 }
             })
         };

@@ -3,8 +3,11 @@
 
 pub(crate) mod actions;
 pub(crate) mod band;
+pub(crate) mod chart;
+pub(crate) mod connect;
 pub(crate) mod copy;
 pub(crate) mod dialog;
+pub(crate) mod failures;
 pub(crate) mod frame;
 pub(crate) mod header;
 pub(crate) mod icons;

@@ -55,6 +55,11 @@ pub struct BreakersText {
     pub disable_effect: &'static str,
     pub metrics_title: fn(id: &str) -> String,
     pub metrics_effect: &'static str,
+    pub older: fn(n: &str) -> String,
+    pub trip_example: &'static str,
+    pub reset_go: &'static str,
+    pub metrics_go: &'static str,
+    pub disable_go: &'static str,
     pub done: fn(id: &str, what: &str) -> String,
 }
 
@@ -122,6 +127,11 @@ pub(super) const EN: BreakersText = BreakersText {
     disable_effect: "It counts nothing and holds nothing back until somebody resets it. Calls to a failing upstream go on and use up quota and retries.",
     metrics_title: |id| format!("Metrics only for {id}"),
     metrics_effect: "It goes on counting and shows what it would do, but holds nothing back until somebody resets it.",
+    older: |n| format!("{n} older"),
+    trip_example: "provider maintenance",
+    reset_go: "Reset it",
+    metrics_go: "Count only",
+    disable_go: "Disable it",
     done: |id, what| format!("{id}: {what}"),
 };
 
@@ -189,5 +199,10 @@ pub(super) const ZH: BreakersText = BreakersText {
     disable_effect: "在有人复位之前，它不统计也不拦截。对故障上游的调用会继续，并消耗配额和重试次数。",
     metrics_title: |id| format!("{id} 仅统计"),
     metrics_effect: "它继续统计并显示本应如何处理，但在有人复位之前不拦截任何调用。",
+    older: |n| format!("更早的 {n} 条"),
+    trip_example: "服务商维护",
+    reset_go: "复位",
+    metrics_go: "改为仅统计",
+    disable_go: "停用",
     done: |id, what| format!("{id}：{what}"),
 };

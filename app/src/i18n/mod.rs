@@ -15,7 +15,7 @@ mod words;
 pub use breakers::BreakersText;
 pub use common::CommonText;
 pub use connect::ConnectText;
-pub use format::{Moment, whole};
+pub use format::{Moment, age_s, whole};
 pub use overview::OverviewText;
 pub use pending::PendingText;
 pub use quotas::QuotasText;

@@ -1,12 +1,92 @@
-//! Overview.
+//! The first screen: inside the band? anything open? does anything wait for me?
+
+mod action;
+mod card;
+mod charts;
+mod waiting;
 
 use leptos::prelude::*;
+use leptos_router::hooks::use_query_map;
 
-use crate::{components::header::PageHeader, i18n::use_text};
+use crate::{
+    components::{connect::connect, header::PageHeader, notice::problem_view},
+    i18n::{Catalogue, use_text},
+    live::use_live,
+    model::Overview,
+    paths,
+};
 
-/// `Overview`.
+/// What the address says: the upstream in the charts, and how far back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Chosen {
+    /// None: the first one.
+    upstream: Option<String>,
+    /// One of the ranges offered.
+    minutes: u32,
+}
+
+/// `/`
 #[component]
 pub(crate) fn OverviewPage() -> impl IntoView {
-    let t = use_text();
-    view! { <PageHeader title=t.overview.title /> }
+    let (text, live) = (use_text(), use_live());
+    let query = use_query_map();
+    let chosen = Memo::new(move |_| {
+        let query = query.read();
+        let minutes = query.get("minutes").and_then(|m| m.parse().ok()).unwrap_or(60);
+        let offered = text.overview.ranges.iter().any(|(m, ..)| *m == minutes);
+        Chosen { upstream: query.get("upstream"), minutes: if offered { minutes } else { 60 } }
+    });
+    let charts = charts::charts(chosen);
+    let summary = live.view(move |overview| match overview {
+        Ok(overview) if overview.upstreams.is_empty() => connect(),
+        Ok(overview) => summary(text, &overview, chosen),
+        Err(problem) => problem_view(problem),
+    });
+    let waiting = live.view(move |overview| match overview {
+        Ok(overview) if !overview.upstreams.is_empty() => waiting::pending_by_class(text, &overview),
+        _ => ().into_any(),
+    });
+    view! {
+        <PageHeader title=text.overview.title>{ranges(text, chosen)}</PageHeader>
+        {summary}
+        {charts.utilisation}
+        <div class="two">{charts.failures} {waiting}</div>
+    }
+}
+
+fn summary(text: &'static Catalogue, overview: &Overview, chosen: Memo<Chosen>) -> AnyView {
+    let cards = overview.upstreams.iter().map(|u| card::card(text, overview.now, u, chosen)).collect_view();
+    view! {
+        {action::needs_action(text, overview)}
+        <section class="ups" aria-label=text.overview.upstreams>
+            {cards}
+        </section>
+    }
+    .into_any()
+}
+
+fn ranges(text: &'static Catalogue, chosen: Memo<Chosen>) -> AnyView {
+    let links = text
+        .overview
+        .ranges
+        .iter()
+        .map(|(minutes, short, long)| {
+            let minutes = *minutes;
+            view! {
+                <a
+                    href=move || paths::overview(chosen.read().upstream.as_deref(), minutes)
+                    aria-current=move || (chosen.read().minutes == minutes).then_some("true")
+                    title=*long
+                >
+                    {*short}
+                </a>
+            }
+        })
+        .collect_view();
+    view! {
+        <div class="seg" role="group" aria-label=text.overview.range>
+            {links}
+        </div>
+    }
+    .into_any()
 }

@@ -1,0 +1,156 @@
+//! The charts of one upstream.
+
+use leptos::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::Chosen;
+use crate::{
+    components::{
+        chart::utilisation_chart,
+        failures::{failures_chart, failures_legend},
+    },
+    i18n::{Catalogue, use_text},
+    live::use_live,
+    model::{Problem, Series, SeriesQuery},
+    paths,
+    query::use_query,
+};
+
+/// A series with what the chart needs besides.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Charted {
+    series: Series,
+    band: (f64, f64),
+    names: Vec<String>,
+    minutes: u32,
+}
+
+/// The two panels, placed by the page.
+pub(crate) struct Charts {
+    pub(crate) utilisation: AnyView,
+    pub(crate) failures: AnyView,
+}
+
+/// Seconds between two readings of a range: a hundredth of a step of the picture is not worth a request.
+const fn pace(minutes: u32) -> i64 {
+    match minutes {
+        0..=15 => 5,
+        16..=60 => 10,
+        61..=360 => 60,
+        _ => 300,
+    }
+}
+
+/// Asks for the series, and again as time goes on.
+pub(crate) fn charts(chosen: Memo<Chosen>) -> Charts {
+    let (text, live) = (use_text(), use_live());
+    let query = use_query(
+        move || chosen.get(),
+        move |api, chosen| {
+            let known = live.overview.get_untracked();
+            async move {
+                let overview = match known {
+                    Some(overview) => overview,
+                    None => api.overview().await?,
+                };
+                let named = |name: &str| overview.upstreams.iter().find(|u| u.name == name);
+                let upstream = match &chosen.upstream {
+                    Some(name) => named(name),
+                    None => overview.upstreams.first(),
+                };
+                let name = match (upstream, chosen.upstream) {
+                    (Some(upstream), _) => upstream.name.clone(),
+                    (None, Some(name)) => name,
+                    (None, None) => return Ok::<Option<Charted>, Problem>(None),
+                };
+                let series = api.series(SeriesQuery { upstream: name, minutes: chosen.minutes }).await?;
+                Ok(Some(Charted {
+                    band: upstream.map_or((0.7, 0.9), |u| u.band),
+                    names: overview.upstreams.iter().map(|u| u.name.clone()).collect(),
+                    minutes: chosen.minutes,
+                    series,
+                }))
+            }
+        },
+    )
+    .refetch_when(move || {
+        let pace = pace(chosen.read().minutes);
+        live.overview.with(|o| o.as_ref().map(|o| o.now.timestamp() / pace))
+    });
+    Charts {
+        utilisation: query.view(move |charted| charted.map(|c| utilisation(text, &c)).into_any()),
+        failures: query.view_quietly(move |charted| charted.map(|c| failures(text, &c.series)).into_any()),
+    }
+}
+
+fn utilisation(text: &'static Catalogue, charted: &Charted) -> AnyView {
+    let (o, series) = (&text.overview, &charted.series);
+    let live = use_live();
+    let (low, high) = charted.band;
+    let body = if series.points.is_empty() {
+        view! { <p class="muted nothing">{o.no_points}</p> }.into_any()
+    } else {
+        utilisation_chart(series, charted.band)
+    };
+    let choice = (charted.names.len() > 1).then(|| {
+        let links = charted
+            .names
+            .iter()
+            .map(|name| {
+                let current = (*name == series.upstream).then_some("true");
+                let href = paths::overview(Some(name), charted.minutes);
+                view! { <a href=href aria-current=current>{name.clone()}</a> }
+            })
+            .collect_view();
+        view! {
+            <div class="scroll choice" role="group" aria-label=o.choose_upstream tabindex="0">
+                <div class="seg">{links}</div>
+            </div>
+        }
+    });
+    view! {
+        <section class="panel charted">
+            <header>
+                <h2>{format!("{} · {}", o.utilisation, series.upstream)}</h2>
+                <small>
+                    {o.utilisation_how} {move || (!live.hydrated.get()).then(|| format!(" · {}", text.common.utc))}
+                </small>
+                <ul class="legend">
+                    <li>
+                        <i class="key used" aria-hidden="true"></i>
+                        {o.used}
+                    </li>
+                    <li>
+                        <i class="key target" aria-hidden="true"></i>
+                        {(o.target)(&text.percent(low), &text.percent(high))}
+                    </li>
+                    <li>
+                        <i class="key refused" aria-hidden="true"></i>
+                        {o.refusals}
+                    </li>
+                </ul>
+            </header>
+            {choice}
+            {body}
+        </section>
+    }
+    .into_any()
+}
+
+fn failures(text: &'static Catalogue, series: &Series) -> AnyView {
+    let o = &text.overview;
+    let none = series.points.iter().all(|p| p.failures.iter().all(|n| *n == 0));
+    let body =
+        if none { view! { <p class="muted nothing">{o.no_failures}</p> }.into_any() } else { failures_chart(series) };
+    view! {
+        <section class="panel charted">
+            <header>
+                <h2>{o.failures}</h2>
+                <small>{series.upstream.clone()}</small>
+                {failures_legend(series)}
+            </header>
+            {body}
+        </section>
+    }
+    .into_any()
+}
