@@ -1,1 +1,12 @@
-fn main(){}
+//! Black-box tests: the real binary, real sockets, a real database.
+
+mod access;
+mod bad_input;
+mod clients;
+mod gateway;
+mod kill;
+mod quota;
+mod records;
+mod replays;
+mod store;
+mod watching;

@@ -1,0 +1,1 @@
+//! The gateway, called as workers call it.
