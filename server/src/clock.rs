@@ -11,6 +11,7 @@ pub struct Millis(pub i64);
 
 impl Millis {
     /// So much later, saturating.
+    #[must_use]
     pub fn plus(self, by: std::time::Duration) -> Self {
         Self(self.0.saturating_add(i64::try_from(by.as_millis()).unwrap_or(i64::MAX)))
     }
@@ -58,7 +59,11 @@ impl Clock {
     /// A monotonic instant as wall-clock time, for display.
     pub fn to_wall(&self, at: Nanos) -> Millis {
         let (now, wall) = (self.now(), self.wall());
-        if at >= now { wall.plus(at.since(now)) } else { Millis(wall.0 - i64::try_from(now.since(at).as_millis()).unwrap_or(0)) }
+        if at >= now {
+            wall.plus(at.since(now))
+        } else {
+            Millis(wall.0 - i64::try_from(now.since(at).as_millis()).unwrap_or(0))
+        }
     }
 
     /// A wall-clock time on the monotonic clock; now, if it is past.

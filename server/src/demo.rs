@@ -1,11 +1,7 @@
 //! `penstock demo`: the real server against a simulated vision API, a simulated chat API, and simulated engines, over real
 //! loopback HTTP. Everything that is simulated says so.
 
-use std::{
-    net::SocketAddr,
-    path::PathBuf,
-    time::Duration,
-};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use app::{
     api::Api,
@@ -36,16 +32,13 @@ impl Drop for Scratch {
 pub async fn run(keep: Option<PathBuf>, stop: impl Future<Output = ()>) -> anyhow::Result<()> {
     let mut config = Config::load(None, std::env::vars())?;
     crate::log::start(&Config { log: quiet(&config.log), log_format: LogFormat::Text, ..config.clone() })?;
-    let scratch = match keep {
-        Some(folder) => {
-            config.database = folder.join("demo.db");
-            None
-        }
-        None => {
-            let folder = std::env::temp_dir().join(format!("penstock-demo-{}", std::process::id()));
-            config.database = folder.join("demo.db");
-            Some(Scratch(folder))
-        }
+    let scratch = if let Some(folder) = keep {
+        config.database = folder.join("demo.db");
+        None
+    } else {
+        let folder = std::env::temp_dir().join(format!("penstock-demo-{}", std::process::id()));
+        config.database = folder.join("demo.db");
+        Some(Scratch(folder))
     };
     let vision = Upstream::start(vision()).await?;
     let chat = Upstream::start(chat()).await?;
@@ -57,16 +50,19 @@ pub async fn run(keep: Option<PathBuf>, stop: impl Future<Output = ()>) -> anyho
     let workers = engines(running.address, &ended)?;
     tokio::spawn(incidents(chat.episodes(), ended.clone()));
     println!("Penstock is ready: http://{}", running.address);
-    println!("What it governs here is simulated: a vision API (600 calls a minute), a chat API that fails now and then, eight engines.");
+    println!(
+        "What it governs here is simulated: a vision API (600 calls a minute), a chat API that fails now and then, eight engines."
+    );
     println!("Ctrl-C ends it{}.", if scratch.is_some() { " and leaves nothing behind" } else { "" });
-    running.until(async {
-        stop.await;
-        ended.cancel();
-        for worker in workers {
-            worker.stop().await;
-        }
-    })
-    .await;
+    running
+        .until(async {
+            stop.await;
+            ended.cancel();
+            for worker in workers {
+                worker.stop().await;
+            }
+        })
+        .await;
     vision.shutdown().await;
     chat.shutdown().await;
     drop(scratch);
@@ -87,8 +83,12 @@ fn vision() -> UpstreamSpec {
 fn chat() -> UpstreamSpec {
     UpstreamSpec {
         seed: SEED + 1,
-        judge: Some(JudgeSpec::requests(60, Duration::from_secs(60))),
-        latency: Some(LatencySpec { median: Duration::from_millis(600), p95: Duration::from_millis(1_800), ..LatencySpec::tiles() }),
+        judge: Some(JudgeSpec::requests(60, Duration::from_mins(1))),
+        latency: Some(LatencySpec {
+            median: Duration::from_millis(600),
+            p95: Duration::from_millis(1_800),
+            ..LatencySpec::tiles()
+        }),
         faults: FaultPlan { content_400: 0.02, ..FaultPlan::tiles() },
         answer_words: 40,
         ..UpstreamSpec::default()
@@ -134,7 +134,10 @@ fn engines(address: SocketAddr, ended: &CancellationToken) -> anyhow::Result<Vec
         run: format!("demo-{}", std::process::id()),
         ..EnginesSpec::tiles(gateway("vision"), SEED)
     };
-    let webhook = EnginesSpec { run: format!("hook-{}", std::process::id()), ..EnginesSpec::webhook(gateway("chat"), 0.7, SEED + 2) };
+    let webhook = EnginesSpec {
+        run: format!("hook-{}", std::process::id()),
+        ..EnginesSpec::webhook(gateway("chat"), 0.7, SEED + 2)
+    };
     Ok(vec![Engines::start(tiles, ended)?, Engines::start(webhook, ended)?])
 }
 

@@ -14,8 +14,8 @@ pub struct BadFilter {
 
 /// Starts logging as configured. A second start in one process changes nothing.
 pub fn start(config: &Config) -> Result<(), BadFilter> {
-    let filter = EnvFilter::try_new(&config.log)
-        .map_err(|e| BadFilter { filter: config.log.clone(), detail: e.to_string() })?;
+    let filter =
+        EnvFilter::try_new(&config.log).map_err(|e| BadFilter { filter: config.log.clone(), detail: e.to_string() })?;
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
     let _ = match config.log_format {
         LogFormat::Text => builder.compact().try_init(),

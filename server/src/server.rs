@@ -16,7 +16,10 @@ use axum::{
 use limiter::{Burst, Fill, Rate, TokenBucket};
 use tokio::{net::TcpListener, sync::Notify};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use tower_http::compression::{CompressionLayer, predicate::{NotForContentType, Predicate, SizeAbove}};
+use tower_http::compression::{
+    CompressionLayer,
+    predicate::{NotForContentType, Predicate, SizeAbove},
+};
 
 use crate::{
     clock::Clock,
@@ -184,8 +187,12 @@ async fn open_upstreams(app: &Arc<App>, new: &BTreeSet<String>) -> Result<(), St
     let invalid = |name: &str, detail: String| StartError::Config { name: name.to_owned(), detail };
     let mut opened = Vec::new();
     for stored in app.store.stored_upstreams().await? {
-        let settings = Settings::resolve(stored.version, stored.config, stored.updated_at, &variable)
-            .map_err(|f| invalid(&stored.name, f.iter().map(|p| format!("{}: {}", p.field, p.message)).collect::<Vec<_>>().join("; ")))?;
+        let settings = Settings::resolve(stored.version, stored.config, stored.updated_at, &variable).map_err(|f| {
+            invalid(
+                &stored.name,
+                f.iter().map(|p| format!("{}: {}", p.field, p.message)).collect::<Vec<_>>().join("; "),
+            )
+        })?;
         if settings.credential_missing {
             tracing::warn!(upstream = %stored.name, "the environment variable that auth names is not set: its calls are refused");
         }
@@ -193,7 +200,7 @@ async fn open_upstreams(app: &Arc<App>, new: &BTreeSet<String>) -> Result<(), St
         opened.push((stored.name, settings, fill));
     }
     let policies: BTreeMap<String, Policy> =
-        opened.iter().map(|(name, settings, _)| (name.clone(), settings.policy.clone())).collect();
+        opened.iter().map(|(name, settings, _)| (name.clone(), settings.policy)).collect();
     let recovered = dispatch::recovery::recover(app, &policies).await?;
     if recovered > 0 {
         tracing::warn!(recovered, "calls were in flight when the program last ended; their outcome is unknown");
@@ -225,7 +232,11 @@ fn compression() -> CompressionLayer<impl Predicate> {
         .and(NotForContentType::new("text/event-stream"))
         .and(NotForContentType::new("application/wasm"))
         .and(NotForContentType::IMAGES);
-    CompressionLayer::new().br(true).gzip(true).quality(tower_http::CompressionLevel::Precise(4)).compress_when(worth_it)
+    CompressionLayer::new()
+        .br(true)
+        .gzip(true)
+        .quality(tower_http::CompressionLevel::Precise(4))
+        .compress_when(worth_it)
 }
 
 fn router(access: &Access) -> Router {

@@ -74,7 +74,9 @@ pub struct Config {
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The file can't be read.
-    #[error("the configuration file {path} can't be read: {source}. Give an existing file with --config, or start without one")]
+    #[error(
+        "the configuration file {path} can't be read: {source}. Give an existing file with --config, or start without one"
+    )]
     Unreadable {
         /// The file.
         path: String,
@@ -143,7 +145,10 @@ const VARIABLES: [&str; 6] = [
 
 impl Config {
     /// Reads the file, if one is given, and the environment over it.
-    pub fn load(path: Option<&Path>, environment: impl IntoIterator<Item = (String, String)>) -> Result<Self, ConfigError> {
+    pub fn load(
+        path: Option<&Path>,
+        environment: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Self, ConfigError> {
         let shown = path.map(|p| p.display().to_string()).unwrap_or_default();
         let file = match path {
             None => File::default(),
@@ -157,9 +162,10 @@ impl Config {
         let listen = variables.get("PENSTOCK_LISTEN").cloned().or(file.listen).unwrap_or_else(|| LISTEN.to_owned());
         let listen: SocketAddr = listen.parse().map_err(|_| {
             let detail = format!("listen = {listen:?} is not an address and port, e.g. {LISTEN}");
-            match variables.contains_key("PENSTOCK_LISTEN") {
-                true => ConfigError::Variable { name: "PENSTOCK_LISTEN".to_owned(), detail },
-                false => ConfigError::Invalid { path: shown.clone(), detail },
+            if variables.contains_key("PENSTOCK_LISTEN") {
+                ConfigError::Variable { name: "PENSTOCK_LISTEN".to_owned(), detail }
+            } else {
+                ConfigError::Invalid { path: shown.clone(), detail }
             }
         })?;
         let invalid = |detail: String| ConfigError::Invalid { path: shown.clone(), detail };
@@ -200,7 +206,8 @@ fn parse(text: &str) -> Result<File, String> {
 
 /// Ours among the environment's variables. A misspelt one must not be taken for a default.
 fn variables(environment: impl IntoIterator<Item = (String, String)>) -> Result<BTreeMap<String, String>, ConfigError> {
-    let ours: BTreeMap<String, String> = environment.into_iter().filter(|(name, _)| name.starts_with("PENSTOCK_")).collect();
+    let ours: BTreeMap<String, String> =
+        environment.into_iter().filter(|(name, _)| name.starts_with("PENSTOCK_")).collect();
     match ours.keys().find(|name| !VARIABLES.contains(&name.as_str()) && !name.starts_with("PENSTOCK_KEY_")) {
         None => Ok(ours),
         Some(unknown) => Err(ConfigError::Variable {
@@ -216,7 +223,7 @@ fn retention(file: &FileRetention) -> Result<Retention, String> {
         None => Ok(default),
         Some(n) => Duration::try_from_secs_f64(n * unit_s)
             .ok()
-            .filter(|d| *d <= Duration::from_secs(10 * 366 * 86_400))
+            .filter(|d| *d <= Duration::from_hours(87840))
             .ok_or_else(|| format!("retention.{name} = {n} is not from 0 to ten years")),
     };
     Ok(Retention {
@@ -231,9 +238,8 @@ fn upstreams(tables: Vec<toml::Table>) -> Result<BTreeMap<String, UpstreamConfig
     let mut all = BTreeMap::new();
     for (place, mut table) in tables.into_iter().enumerate() {
         let nth = place + 1;
-        let name = match table.remove("name") {
-            Some(toml::Value::String(name)) => name,
-            _ => return Err(format!("[[upstream]] number {nth} has no name = \"…\"")),
+        let Some(toml::Value::String(name)) = table.remove("name") else {
+            return Err(format!("[[upstream]] number {nth} has no name = \"…\""));
         };
         if !name_is_good(&name) {
             return Err(format!(
@@ -271,7 +277,11 @@ mod tests {
 
     #[test]
     fn an_unknown_key_is_an_error_that_names_it() {
-        for text in ["lissten = '127.0.0.1:1'", "[retention]\nresults_hours = 3", "[[upstream]]\nname='a'\nbase_url='http://a'\nquota={rpm=3}"] {
+        for text in [
+            "lissten = '127.0.0.1:1'",
+            "[retention]\nresults_hours = 3",
+            "[[upstream]]\nname='a'\nbase_url='http://a'\nquota={rpm=3}",
+        ] {
             let error = load(text, &[]).unwrap_err().to_string();
             assert!(error.contains("unknown field"), "{error}");
         }
@@ -312,7 +322,7 @@ mod tests {
         )
         .unwrap();
         assert_eq!(config.listen.port(), 9001);
-        assert_eq!(config.retention.results, Duration::from_secs(3_600));
+        assert_eq!(config.retention.results, Duration::from_hours(1));
         assert_eq!(config.upstreams["vision"].quota.concurrency, Some(64));
     }
 }

@@ -38,7 +38,9 @@ async fn deliver_due(app: &Arc<App>, client: &reqwest::Client) -> Result<Duratio
         done?;
     }
     let next = app.store.next_callback().await?;
-    Ok(next.map_or(Duration::from_secs(60), |at| at.since(app.clock.wall()).clamp(Duration::from_millis(10), Duration::from_secs(60))))
+    Ok(next.map_or(Duration::from_mins(1), |at| {
+        at.since(app.clock.wall()).clamp(Duration::from_millis(10), Duration::from_mins(1))
+    }))
 }
 
 async fn deliver(app: &App, client: &reqwest::Client, callback: DueCallback) -> Result<(), StoreError> {
@@ -63,6 +65,6 @@ async fn deliver(app: &App, client: &reqwest::Client, callback: DueCallback) -> 
         return app.store.callback_done(callback.record_id).await;
     }
     // 1 s, 2 s, 4 s, … at most an hour.
-    let pause = Duration::from_secs(1 << callback.attempts.min(11)).min(Duration::from_secs(3_600));
+    let pause = Duration::from_secs(1 << callback.attempts.min(11)).min(Duration::from_hours(1));
     app.store.callback_failed(callback.record_id, app.clock.wall().plus(pause), error).await
 }

@@ -34,9 +34,19 @@ fn listed_by_connection(headers: &HeaderMap) -> Vec<HeaderName> {
 pub fn is_secret(name: &HeaderName) -> bool {
     let name = name.as_str();
     matches!(name, "authorization" | "cookie" | "set-cookie" | "proxy-authorization" | "penstock-key")
-        || ["api-key", "apikey", "secret", "access-token", "auth-token", "security-token", "session-token", "x-auth-key", "x-goog-api-key"]
-            .iter()
-            .any(|part| name.contains(part))
+        || [
+            "api-key",
+            "apikey",
+            "secret",
+            "access-token",
+            "auth-token",
+            "security-token",
+            "session-token",
+            "x-auth-key",
+            "x-goog-api-key",
+        ]
+        .iter()
+        .any(|part| name.contains(part))
 }
 
 /// A caller's headers as they go to the upstream: without those of the hop, without ours, the answer uncompressed so that
@@ -76,7 +86,9 @@ pub fn for_store(from: &HeaderMap) -> StoredHeaders {
     for_upstream(from)
         .iter()
         .filter(|(name, _)| !is_secret(name) && **name != header::ACCEPT_ENCODING && *name != "idempotency-key")
-        .filter_map(|(name, value)| Some((name.as_str().to_owned(), std::str::from_utf8(value.as_bytes()).ok()?.to_owned())))
+        .filter_map(|(name, value)| {
+            Some((name.as_str().to_owned(), std::str::from_utf8(value.as_bytes()).ok()?.to_owned()))
+        })
         .collect()
 }
 
@@ -85,7 +97,9 @@ pub fn answer_for_store(from: &HeaderMap) -> StoredHeaders {
     for_caller(from)
         .iter()
         .filter(|(name, _)| !is_secret(name))
-        .filter_map(|(name, value)| Some((name.as_str().to_owned(), std::str::from_utf8(value.as_bytes()).ok()?.to_owned())))
+        .filter_map(|(name, value)| {
+            Some((name.as_str().to_owned(), std::str::from_utf8(value.as_bytes()).ok()?.to_owned()))
+        })
         .collect()
 }
 
@@ -93,7 +107,9 @@ pub fn answer_for_store(from: &HeaderMap) -> StoredHeaders {
 pub fn from_store(stored: &StoredHeaders) -> HeaderMap {
     stored
         .iter()
-        .filter_map(|(name, value)| Some((HeaderName::try_from(name.as_str()).ok()?, HeaderValue::from_str(value).ok()?)))
+        .filter_map(|(name, value)| {
+            Some((HeaderName::try_from(name.as_str()).ok()?, HeaderValue::from_str(value).ok()?))
+        })
         .collect()
 }
 

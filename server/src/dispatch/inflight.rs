@@ -107,7 +107,9 @@ impl InFlight {
     /// A short Retry-After speaks for everybody who shares the quota: within the window that the provider judges, nobody
     /// goes earlier. A longer one concerns the call alone.
     fn hold_if_asked(&self, failure: Option<&Failure>) {
-        let Some(asked) = failure.filter(|f| f.class == ErrorClass::RateLimited).and_then(|f| f.retry_after) else { return };
+        let Some(asked) = failure.filter(|f| f.class == ErrorClass::RateLimited).and_then(|f| f.retry_after) else {
+            return;
+        };
         if asked.as_secs_f64() <= self.settings.config.quota.judged_window_s {
             self.upstream.governor.change(|scheduler, now| scheduler.hold(now, now + asked));
         }

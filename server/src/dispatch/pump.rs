@@ -112,7 +112,9 @@ impl Pump {
             }
         }
         let next = self.app.store.next_due(&self.upstream.name, now).await?;
-        Ok(next.filter(|_| !full).map_or(Duration::from_secs(60), |at: Millis| at.since(now).clamp(Duration::from_millis(1), Duration::from_secs(60))))
+        Ok(next.filter(|_| !full).map_or(Duration::from_mins(1), |at: Millis| {
+            at.since(now).clamp(Duration::from_millis(1), Duration::from_mins(1))
+        }))
     }
 
     fn start(&mut self, slot: usize, lane: Class, record: crate::store::records::StoredRecord) {

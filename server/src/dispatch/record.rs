@@ -101,7 +101,9 @@ fn unsendable(app: &App, settings: &Settings, record: &StoredRecord) -> Option<F
             Suggestion::FixCredentials,
         );
     }
-    if target::url(&settings.config.base_url, &record.path).is_err() || Method::from_bytes(record.method.as_bytes()).is_err() {
+    if target::url(&settings.config.base_url, &record.path).is_err()
+        || Method::from_bytes(record.method.as_bytes()).is_err()
+    {
         return say("method or path can't be sent to this upstream", Suggestion::Discard);
     }
     None
@@ -217,15 +219,16 @@ async fn conclude(
     loop {
         let now = app.clock.wall();
         let written = match (&verdict, &answer) {
-            (Verdict::Success { .. }, Some(answer)) => app
-                .store
-                .succeed(id, now, made.clone(), answer.clone(), app.retention.keep_bodies)
-                .await
-                .map(|_| true),
+            (Verdict::Success { .. }, Some(answer)) => {
+                app.store.succeed(id, now, made.clone(), answer.clone(), app.retention.keep_bodies).await.map(|_| true)
+            }
             (Verdict::Success { .. }, None) => Ok(true),
             (Verdict::Failure(failure), _) => {
                 let next = next_of(settings, record, failure, now);
-                app.store.fail(id, now, made.clone(), failure.clone(), answer.clone(), next).await.map(|()| next == Next::Park)
+                app.store
+                    .fail(id, now, made.clone(), failure.clone(), answer.clone(), next)
+                    .await
+                    .map(|()| next == Next::Park)
             }
         };
         match written {

@@ -46,7 +46,12 @@ impl Break {
 }
 
 /// Sends a call and waits for the answer's head.
-pub async fn head(settings: &Settings, call: &Call, body: reqwest::Body, first_byte: Duration) -> Result<reqwest::Response, Break> {
+pub async fn head(
+    settings: &Settings,
+    call: &Call,
+    body: reqwest::Body,
+    first_byte: Duration,
+) -> Result<reqwest::Response, Break> {
     let mut out = headers::for_upstream(&call.headers);
     if let Some((name, value)) = &settings.auth {
         // Whatever way the caller named its own, only ours goes out.

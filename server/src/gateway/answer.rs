@@ -17,7 +17,7 @@ const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 
 /// What is told on every answer.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Trace {
+pub(super) struct Trace {
     /// Calls made.
     pub attempts: usize,
     /// Time waited for permits and between retries, in ms.
@@ -30,7 +30,7 @@ pub struct Trace {
 
 impl Trace {
     /// Puts the headers on.
-    pub fn put(self, to: &mut HeaderMap) {
+    pub(super) fn put(self, to: &mut HeaderMap) {
         to.insert(ATTEMPTS, HeaderValue::from(self.attempts));
         to.insert(WAITED, HeaderValue::from(self.waited_ms));
         if let Some(id) = self.record.and_then(|id| HeaderValue::from_str(&id.to_string()).ok()) {
@@ -43,13 +43,13 @@ impl Trace {
 }
 
 /// Whole seconds, rounded up, at least one: never an invitation to come too early.
-pub fn retry_after_seconds(wait: Duration) -> u64 {
+pub(super) fn retry_after_seconds(wait: Duration) -> u64 {
     (wait.as_secs() + u64::from(wait.subsec_nanos() > 0)).max(1)
 }
 
 /// Our own refusal: 429 or 503 with `Retry-After` and `Penstock-Refused`.
-pub fn refused(denied: Denied, clock: &Clock, trace: Trace) -> (Response, &'static str) {
-    let until = |at: Option<Nanos>| at.map_or(Duration::from_secs(60), |at| at.since(clock.now()));
+pub(super) fn refused(denied: Denied, clock: &Clock, trace: Trace) -> (Response, &'static str) {
+    let until = |at: Option<Nanos>| at.map_or(Duration::from_mins(1), |at| at.since(clock.now()));
     let (status, word, title, detail, wait) = match denied {
         Denied::Refused(Refusal::BreakerOpen { until: at }) => (
             503,
@@ -58,9 +58,13 @@ pub fn refused(denied: Denied, clock: &Clock, trace: Trace) -> (Response, &'stat
             "the upstream fails too often, or an operator holds it; nothing was sent".to_owned(),
             Some(until(at)),
         ),
-        Denied::Refused(Refusal::QueueFull) => {
-            (503, "queue", "The queue is full", "too many callers wait already; nothing was sent".to_owned(), Some(Duration::from_secs(1)))
-        }
+        Denied::Refused(Refusal::QueueFull) => (
+            503,
+            "queue",
+            "The queue is full",
+            "too many callers wait already; nothing was sent".to_owned(),
+            Some(Duration::from_secs(1)),
+        ),
         Denied::Refused(Refusal::Never(dimension)) => (
             429,
             "quota",
@@ -76,7 +80,11 @@ pub fn refused(denied: Denied, clock: &Clock, trace: Trace) -> (Response, &'stat
             Some(retry_in),
         ),
     };
-    let hint = if wait.is_some() { "come back after Retry-After, or wait longer (Penstock-Wait)" } else { "send a smaller call" };
+    let hint = if wait.is_some() {
+        "come back after Retry-After, or wait longer (Penstock-Wait)"
+    } else {
+        "send a smaller call"
+    };
     let mut response = problem::respond(&Problem::new(status, &format!("refused-{word}"), title, detail).hint(hint));
     response.headers_mut().insert(REFUSED, HeaderValue::from_static(word));
     if let Some(wait) = wait {
@@ -87,7 +95,7 @@ pub fn refused(denied: Denied, clock: &Clock, trace: Trace) -> (Response, &'stat
 }
 
 /// A stored answer, given again.
-pub fn stored(result: StoredResult, trace: Trace) -> Response {
+pub(super) fn stored(result: StoredResult, trace: Trace) -> Response {
     let mut response = Response::new(axum::body::Body::from(result.body));
     *response.status_mut() = StatusCode::from_u16(result.status).unwrap_or(StatusCode::BAD_GATEWAY);
     *response.headers_mut() = crate::dispatch::headers::from_store(&result.headers);
@@ -96,14 +104,14 @@ pub fn stored(result: StoredResult, trace: Trace) -> Response {
 }
 
 /// Problem with the trace on it.
-pub fn failed(problem: &Problem, trace: Trace) -> Response {
+pub(super) fn failed(problem: &Problem, trace: Trace) -> Response {
     let mut response = problem::respond(problem);
     trace.put(response.headers_mut());
     response
 }
 
 /// The caller's time is over and the work goes on: 202 with where to ask.
-pub fn ticket(id: RecordId, key: &str, trace: Trace) -> Response {
+pub(super) fn ticket(id: RecordId, key: &str, trace: Trace) -> Response {
     let place = format!("/api/v1/records/{id}");
     let body = serde_json::json!({ "id": id, "state": "waiting", "idempotency_key": key, "url": place });
     let mut response = Response::new(axum::body::Body::from(body.to_string()));

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Serves a call with a key, or one whose caller would take a ticket.
-pub async fn call(app: &Arc<App>, arrived: Arrived, body: Bytes) -> Result<Response, Problem> {
+pub(super) async fn call(app: &Arc<App>, arrived: Arrived, body: Bytes) -> Result<Response, Problem> {
     let now = app.clock.wall();
     let (path, _) = target::without_secrets(&arrived.path);
     let made = RecordId::from_i64(app.store.ids().next(now));
@@ -49,8 +49,10 @@ pub async fn call(app: &Arc<App>, arrived: Arrived, body: Bytes) -> Result<Respo
             }
         })
         .await;
-    if !matches!(inserted, Ok(Inserted::New(_))) {
-        promised.iter().for_each(|id| app.credentials.forget(*id));
+    if !matches!(inserted, Ok(Inserted::New(_)))
+        && let Some(id) = promised
+    {
+        app.credentials.forget(id);
     }
     let inserted = inserted.map_err(|e| problem::store(&e))?;
     let id = match inserted {
@@ -112,7 +114,8 @@ async fn await_end(app: &Arc<App>, id: RecordId, give_up: Nanos) -> Result<Optio
 }
 
 async fn finished(app: &Arc<App>, id: RecordId) -> Result<Option<Finished>, Problem> {
-    let record = app.store.record(id).await.map_err(|e| problem::store(&e))?.ok_or_else(|| problem::unknown_record(id))?;
+    let record =
+        app.store.record(id).await.map_err(|e| problem::store(&e))?.ok_or_else(|| problem::unknown_record(id))?;
     let trace = Trace {
         attempts: usize::try_from(record.attempts).unwrap_or(usize::MAX),
         waited_ms: 0,
@@ -142,7 +145,12 @@ fn without_answer(record: &crate::store::records::StoredRecord) -> Problem {
         Some(_) => (502, "The upstream failed"),
         None => (410, "The result is gone"),
     };
-    Problem::new(status, "upstream-failed", title, record.message.clone().unwrap_or_else(|| "no answer was kept".to_owned()))
-        .kept(format!("record {} is {}", record.id, record.state))
-        .hint("an operator decides about it under /pending")
+    Problem::new(
+        status,
+        "upstream-failed",
+        title,
+        record.message.clone().unwrap_or_else(|| "no answer was kept".to_owned()),
+    )
+    .kept(format!("record {} is {}", record.id, record.state))
+    .hint("an operator decides about it under /pending")
 }

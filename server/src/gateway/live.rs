@@ -42,20 +42,23 @@ struct Live<'a> {
     waited: Duration,
 }
 
+/// An upstream's answer: status, headers, body.
+type FromUpstream = (StatusCode, http::HeaderMap, Bytes);
+
 /// A failed attempt with the answer that it brought, if it brought one.
 struct Failed {
     failure: Failure,
-    answer: Option<(StatusCode, http::HeaderMap, Bytes)>,
+    answer: Option<FromUpstream>,
 }
 
 /// What one attempt led to.
 enum Attempted {
     Passing(Box<Response>),
-    Failed(Failed),
+    Failed(Box<Failed>),
 }
 
 /// Serves a live call.
-pub async fn call(app: &Arc<App>, arrived: Arrived, incoming: Incoming) -> Response {
+pub(super) async fn call(app: &Arc<App>, arrived: Arrived, incoming: Incoming) -> Response {
     let id = RecordId::from_i64(app.store.ids().next(app.clock.wall()));
     let (body, stream, body_bytes) = match incoming {
         Incoming::Whole(bytes) => {
@@ -118,7 +121,7 @@ impl Live<'_> {
             };
             let failed = match self.attempt(permit, body).await {
                 Attempted::Passing(response) => return *response,
-                Attempted::Failed(failed) => failed,
+                Attempted::Failed(failed) => *failed,
             };
             let Some(wait) = self.wait_before_next(&failed.failure).filter(|_| can_retry) else {
                 return self.finish(failed).await;
@@ -195,8 +198,12 @@ impl Live<'_> {
         if send::is_good(status) {
             let inspector = Inspector::new(settings.config.profile, status, &from_upstream, at);
             let trace = Trace { attempts: self.attempts.len() + 1, ..self.trace() };
-            let after =
-                Afterwards { app: app.clone(), id: self.id, record: self.record(), attempts: std::mem::take(&mut self.attempts) };
+            let after = Afterwards {
+                app: app.clone(),
+                id: self.id,
+                record: self.record(),
+                attempts: std::mem::take(&mut self.attempts),
+            };
             let passing = Passing::new(response, flight, inspector, settings.policy.timeouts.request, after);
             let mut out = Response::new(Body::from_stream(passing));
             *out.status_mut() = status;
@@ -215,19 +222,19 @@ impl Live<'_> {
         self.attempts.push(made);
         let answer = Some((status, from_upstream, read.bytes));
         match verdict {
-            Verdict::Failure(failure) => Attempted::Failed(Failed { failure, answer }),
+            Verdict::Failure(failure) => Attempted::Failed(Box::new(Failed { failure, answer })),
             // Not reached: what is not good is a failure. Should a profile say otherwise, the caller gets the answer as it is.
-            Verdict::Success { .. } => Attempted::Passing(Box::new(self.as_answered(answer, self.trace()))),
+            Verdict::Success { .. } => Attempted::Passing(Box::new(Self::as_answered(answer, self.trace()))),
         }
     }
 
     fn broke(&mut self, flight: InFlight, broken: Break, number: u64) -> Attempted {
         let failure = broken.failure();
         self.attempts.push(flight.end(&Verdict::Failure(failure.clone()), None, number));
-        Attempted::Failed(Failed { failure, answer: None })
+        Attempted::Failed(Box::new(Failed { failure, answer: None }))
     }
 
-    fn as_answered(&self, answer: Option<(StatusCode, http::HeaderMap, Bytes)>, trace: Trace) -> Response {
+    fn as_answered(answer: Option<FromUpstream>, trace: Trace) -> Response {
         let Some((status, from_upstream, body)) = answer else {
             return answer::failed(&Problem::new(502, "upstream-failed", "The upstream failed", "no answer"), trace);
         };
@@ -244,7 +251,7 @@ impl Live<'_> {
         let kept = keep(self.app, self.id, record, self.attempts.clone(), failed.failure.clone()).await;
         let trace = Trace { record: kept.then_some(self.id), last_word: true, ..self.trace() };
         if failed.answer.is_some() {
-            return self.as_answered(failed.answer, trace);
+            return Self::as_answered(failed.answer, trace);
         }
         let (status, title) = match failed.failure.class {
             app::model::ErrorClass::Timeout => (504, "The upstream did not answer in time"),
@@ -287,7 +294,13 @@ impl Live<'_> {
 }
 
 /// Keeps a failed call for triage; false if the store refused it (the caller still gets its answer).
-pub async fn keep(app: &App, id: RecordId, record: NewRecord, attempts: Vec<NewAttempt>, failure: Failure) -> bool {
+pub(super) async fn keep(
+    app: &App,
+    id: RecordId,
+    record: NewRecord,
+    attempts: Vec<NewAttempt>,
+    failure: Failure,
+) -> bool {
     match app.store.insert_parked(app.clock.wall(), record, attempts, failure, id).await {
         Ok(()) => {
             app.record_ended(id);

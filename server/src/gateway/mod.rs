@@ -34,7 +34,7 @@ mod passing;
 /// How long a call is held where its caller does not say: FME's Python client gives up at 60 s.
 const WAIT: Duration = Duration::from_secs(50);
 /// Longest hold that may be asked for.
-const LONGEST_WAIT: Duration = Duration::from_secs(3_600);
+const LONGEST_WAIT: Duration = Duration::from_hours(1);
 
 /// What a caller asks for beyond the call itself.
 #[derive(Debug, Clone)]
@@ -83,7 +83,10 @@ async fn enter(app: &Arc<App>, request: Request) -> Result<Response, Problem> {
                 413,
                 "body-too-large",
                 "Body too large to be kept",
-                format!("a call with an idempotency key or Prefer: respond-async may bring {} bytes", app.limits.retry_body_bytes),
+                format!(
+                    "a call with an idempotency key or Prefer: respond-async may bring {} bytes",
+                    app.limits.retry_body_bytes
+                ),
             )
             .hint("send it without a key, or raise retry_body_bytes in penstock.toml"));
         };
@@ -109,7 +112,8 @@ fn arrive(app: &App, parts: &http::request::Parts) -> Result<Arrived, Problem> {
         .hint("set the variable and restart Penstock"));
     }
     let url = target::url(&settings.config.base_url, path).map_err(|e| {
-        Problem::new(400, "bad-path", "The path can't be called", e.to_string()).hint("call a path below the upstream's base URL")
+        Problem::new(400, "bad-path", "The path can't be called", e.to_string())
+            .hint("call a path below the upstream's base URL")
     })?;
     Ok(Arrived {
         wishes: wishes(&parts.headers)?,
@@ -123,7 +127,10 @@ fn arrive(app: &App, parts: &http::request::Parts) -> Result<Arrived, Problem> {
 }
 
 fn text<'h>(headers: &'h HeaderMap, name: &str) -> Result<Option<&'h str>, Problem> {
-    headers.get(name).map(|v| v.to_str().map(str::trim).map_err(|_| bad_header(name, "must be plain ASCII text"))).transpose()
+    headers
+        .get(name)
+        .map(|v| v.to_str().map(str::trim).map_err(|_| bad_header(name, "must be plain ASCII text")))
+        .transpose()
 }
 
 fn bad_header(name: &str, why: &str) -> Problem {
@@ -180,13 +187,19 @@ impl Wishes {
 }
 
 fn too_large(limit: u64) -> Problem {
-    Problem::new(413, "body-too-large", "Body too large", format!("the body has more than {limit} bytes; nothing was sent"))
-        .hint("send less, or raise max_body_bytes in penstock.toml")
+    Problem::new(
+        413,
+        "body-too-large",
+        "Body too large",
+        format!("the body has more than {limit} bytes; nothing was sent"),
+    )
+    .hint("send less, or raise max_body_bytes in penstock.toml")
 }
 
 /// Buffers the body as far as it may be sent again; a larger one goes on as a stream.
 async fn take_in(app: &App, headers: &HeaderMap, body: Body) -> Result<Incoming, Problem> {
-    let declared = headers.get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()).and_then(|v| v.parse::<u64>().ok());
+    let declared =
+        headers.get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()).and_then(|v| v.parse::<u64>().ok());
     if declared.is_some_and(|n| n > app.limits.max_body_bytes) {
         return Err(too_large(app.limits.max_body_bytes));
     }

@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// What must be written down if the answer turns out to be a failure.
-pub struct Afterwards {
+pub(super) struct Afterwards {
     /// The program.
     pub app: Arc<App>,
     /// The id under which it would be kept.
@@ -41,7 +41,7 @@ struct Going {
 type Chunks = Pin<Box<dyn Stream<Item = reqwest::Result<Bytes>> + Send>>;
 
 /// The body that the caller reads. Dropped early (the caller left), the upstream's connection is dropped with it.
-pub struct Passing {
+pub(super) struct Passing {
     chunks: Chunks,
     going: Option<Going>,
     /// Longest pause between two chunks.
@@ -51,7 +51,13 @@ pub struct Passing {
 
 impl Passing {
     /// Begins to pass an answer on.
-    pub fn new(response: reqwest::Response, flight: InFlight, inspector: Inspector, patience: Duration, after: Afterwards) -> Self {
+    pub(super) fn new(
+        response: reqwest::Response,
+        flight: InFlight,
+        inspector: Inspector,
+        patience: Duration,
+        after: Afterwards,
+    ) -> Self {
         let status = response.status().as_u16();
         Self {
             chunks: Box::pin(response.bytes_stream()),
@@ -111,7 +117,10 @@ impl Stream for Passing {
             Poll::Pending => match std::future::Future::poll(this.pause.as_mut(), cx) {
                 Poll::Ready(()) => {
                     this.end(Some(Broken::TimeoutBetweenBytes));
-                    Poll::Ready(Some(Err(std::io::Error::new(std::io::ErrorKind::TimedOut, "the upstream's answer stalled"))))
+                    Poll::Ready(Some(Err(std::io::Error::new(
+                        std::io::ErrorKind::TimedOut,
+                        "the upstream's answer stalled",
+                    ))))
                 }
                 Poll::Pending => Poll::Pending,
             },

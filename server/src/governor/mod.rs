@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use limiter::{Ask, Fill, Nanos, Offer, Polled, Refusal, Scheduler, Settlement, Signal, Snapshot, Transition, WaiterId};
+use limiter::{Ask, Fill, Nanos, Offer, Polled, Refusal, Scheduler, Settlement, Snapshot, Transition, WaiterId};
 use tokio::sync::{Notify, oneshot};
 use tokio_util::sync::CancellationToken;
 
@@ -66,7 +66,8 @@ impl Governor {
     ) -> Arc<Self> {
         let scheduler = Scheduler::new(spec, clock.now(), fill);
         let core = Mutex::new(Core { scheduler, waiting: HashMap::new() });
-        let governor = Arc::new(Self { core, wake: Notify::new(), timer_at: AtomicU64::new(u64::MAX), clock, transitions });
+        let governor =
+            Arc::new(Self { core, wake: Notify::new(), timer_at: AtomicU64::new(u64::MAX), clock, transitions });
         tokio::spawn(keep_time(governor.clone(), stop));
         governor
     }
@@ -89,13 +90,14 @@ impl Governor {
         self.drive();
         let answer = match give_up {
             None => answer.await,
-            Some(at) => match tokio::time::timeout(at.since(self.clock.now()), answer).await {
-                Ok(answer) => answer,
-                Err(_) => {
+            Some(at) => {
+                if let Ok(answer) = tokio::time::timeout(at.since(self.clock.now()), answer).await {
+                    answer
+                } else {
                     drop(place);
                     return Err(Denied::TooLate { retry_in: self.next_chance() });
                 }
-            },
+            }
         };
         place.id = None;
         match answer {

@@ -1,9 +1,6 @@
 //! From a configuration to the limiter's terms: rates after safety, bursts, breaker.
 
-use std::{
-    num::NonZeroU32,
-    time::Duration,
-};
+use std::{num::NonZeroU32, time::Duration};
 
 use app::model::upstream::{self, FieldProblem, Kind, UpstreamConfig};
 use limiter::{
@@ -26,10 +23,8 @@ pub fn scheduler_spec(config: &UpstreamConfig) -> Result<SchedulerSpec, FieldPro
     let requests = |limit: Option<f64>, per: Duration, field: &str| {
         limit.map(|limit| request_bucket(q, limit, per).map_err(|e| out_of_range(field, &e))).transpose()
     };
-    let requests_per_second =
-        requests(q.requests_per_second, Duration::from_secs(1), "quota.requests_per_second")?;
-    let requests_per_minute =
-        requests(q.requests_per_minute, Duration::from_secs(60), "quota.requests_per_minute")?;
+    let requests_per_second = requests(q.requests_per_second, Duration::from_secs(1), "quota.requests_per_second")?;
+    let requests_per_minute = requests(q.requests_per_minute, Duration::from_mins(1), "quota.requests_per_minute")?;
     let tokens_per_minute = q
         .tokens_per_minute
         .map(|limit| token_bucket(q, limit).map_err(|e| out_of_range("quota.tokens_per_minute", &e)))
@@ -116,8 +111,11 @@ mod tests {
 
     #[test]
     fn no_window_of_the_providers_sees_more_than_its_quota() {
-        for (rpm, window) in [(600.0, 6.0), (600.0, 60.0), (60.0, 10.0), (3_000.0, 1.0), (60_000.0, 60.0), (90.0, 60.0)] {
-            let spec = scheduler_spec(&config(&format!(r#"{{"requests_per_minute":{rpm},"judged_window_s":{window}}}"#))).unwrap();
+        for (rpm, window) in [(600.0, 6.0), (600.0, 60.0), (60.0, 10.0), (3_000.0, 1.0), (60_000.0, 60.0), (90.0, 60.0)]
+        {
+            let spec =
+                scheduler_spec(&config(&format!(r#"{{"requests_per_minute":{rpm},"judged_window_s":{window}}}"#)))
+                    .unwrap();
             let bucket = spec.quota.requests_per_minute.unwrap();
             let most = bucket.rate.per_second_f64() * (window + SPREAD_S) + bucket.burst.get() as f64;
             assert!(most <= rpm / 60.0 * window + 1e-6, "{rpm}/min judged over {window} s admits {most}");

@@ -1,6 +1,6 @@
 //! The governor with real tasks and the real clock.
 
-use limiter::{BreakerSpec, BucketSpec, Burst, Class, Cost, Floors, QuotaSpec, Rate, SchedulerSpec};
+use limiter::{BreakerSpec, BucketSpec, Burst, Class, Cost, Floors, QuotaSpec, Rate, SchedulerSpec, Signal};
 
 use super::*;
 

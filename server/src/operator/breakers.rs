@@ -9,11 +9,7 @@ use app::model::{
 use limiter::{Cause, Computed, MinSamples, Transition};
 
 use crate::{
-    clock::Millis,
-    governor::spec::scheduler_spec,
-    rest::problem,
-    state::App,
-    store::breakers::NewChange,
+    clock::Millis, governor::spec::scheduler_spec, rest::problem, state::App, store::breakers::NewChange,
     upstream::Upstream,
 };
 
@@ -141,14 +137,18 @@ pub(super) async fn trip(app: &Arc<App>, id: &str, request: TripRequest, who: &s
     let reason = request.reason.trim();
     let mut fields = Vec::new();
     if reason.is_empty() || reason.chars().count() > 500 {
-        fields.push(app::model::FieldProblem::new("reason", "required", "a reason of at most 500 characters is needed"));
+        fields.push(app::model::FieldProblem::new(
+            "reason",
+            "required",
+            "a reason of at most 500 characters is needed",
+        ));
     }
     if !(1..=LONGEST_S).contains(&request.for_s) {
         fields.push(app::model::FieldProblem::new("for_s", "out_of_range", format!("from 1 to {LONGEST_S} seconds")));
     }
     if !fields.is_empty() {
-        let mut problem =
-            Problem::new(422, "bad-trip", "A trip needs a reason and an end", "nothing was changed").hint("give reason and for_s");
+        let mut problem = Problem::new(422, "bad-trip", "A trip needs a reason and an end", "nothing was changed")
+            .hint("give reason and for_s");
         problem.fields = fields;
         return Err(problem);
     }
@@ -170,7 +170,11 @@ pub(super) async fn metrics_only(app: &Arc<App>, id: &str, who: &str) -> Result<
 }
 
 /// Writes down what the calls did to a breaker, and wakes what waits for it. Runs until the upstream is gone.
-pub async fn follow(app: Arc<App>, upstream: Arc<Upstream>, mut transitions: tokio::sync::mpsc::UnboundedReceiver<Transition>) {
+pub async fn follow(
+    app: Arc<App>,
+    upstream: Arc<Upstream>,
+    mut transitions: tokio::sync::mpsc::UnboundedReceiver<Transition>,
+) {
     loop {
         let transition = tokio::select! {
             () = upstream.stop.cancelled() => return,

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use app::{
     api::Api,
     model::{
-        Breaker, BulkOutcome, BulkRequest, Overview, PendingChange, PendingDetail, PendingPage, PendingQuery, Problem, RecordId,
-        Replay, ReplayId, ReplayPreview, ReplayRequest, Series, SeriesQuery, TestAnswer, TripRequest, UpstreamPut,
-        UpstreamVersion, UpstreamView,
+        Breaker, BulkOutcome, BulkRequest, Overview, PendingChange, PendingDetail, PendingPage, PendingQuery, Problem,
+        RecordId, Replay, ReplayId, ReplayPreview, ReplayRequest, Series, SeriesQuery, TestAnswer, TripRequest,
+        UpstreamPut, UpstreamVersion, UpstreamView,
     },
 };
 use async_trait::async_trait;

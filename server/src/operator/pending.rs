@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use app::model::{
-    BulkAction, BulkOutcome, BulkRequest, PendingChange, PendingDetail, PendingFilter, PendingPage, PendingQuery, Problem, RecordId,
-    ReplayId,
+    BulkAction, BulkOutcome, BulkRequest, PendingChange, PendingDetail, PendingFilter, PendingPage, PendingQuery,
+    Problem, RecordId, ReplayId,
 };
 
 use crate::{
@@ -77,23 +77,42 @@ pub(super) async fn detail(app: &Arc<App>, id: RecordId) -> Result<PendingDetail
 }
 
 fn not_pending(id: RecordId) -> Problem {
-    Problem::new(404, "not-pending", "Not a pending record", format!("record {id} is not, and was not, one that a person decides about"))
+    Problem::new(
+        404,
+        "not-pending",
+        "Not a pending record",
+        format!("record {id} is not, and was not, one that a person decides about"),
+    )
 }
 
 fn only(id: RecordId, disposition: app::model::Disposition) -> Selection {
-    Selection { filter: PendingFilter { disposition: Some(disposition), ..PendingFilter::default() }, ids: Some(vec![id]) }
+    Selection {
+        filter: PendingFilter { disposition: Some(disposition), ..PendingFilter::default() },
+        ids: Some(vec![id]),
+    }
 }
 
-pub(super) async fn change(app: &Arc<App>, id: RecordId, change: PendingChange, who: &str) -> Result<PendingDetail, Problem> {
+pub(super) async fn change(
+    app: &Arc<App>,
+    id: RecordId,
+    change: PendingChange,
+    who: &str,
+) -> Result<PendingDetail, Problem> {
     let now = app.clock.wall();
-    let (item, reason, rest) = app.store.pending_one(id, &reach(app)).await.map_err(failed)?.ok_or_else(|| not_pending(id))?;
+    let (item, reason, rest) =
+        app.store.pending_one(id, &reach(app)).await.map_err(failed)?.ok_or_else(|| not_pending(id))?;
     let decision = match change {
         PendingChange::Discard => Decision::Discard,
         PendingChange::Reopen => Decision::Reopen,
         PendingChange::Snooze { until } => {
             let until = Millis::from(until);
             if until <= now {
-                return Err(Problem::new(422, "not-in-future", "The time is past", "a record can only be snoozed into the future"));
+                return Err(Problem::new(
+                    422,
+                    "not-in-future",
+                    "The time is past",
+                    "a record can only be snoozed into the future",
+                ));
             }
             Decision::Snooze(until)
         }
@@ -113,8 +132,13 @@ pub(super) async fn change(app: &Arc<App>, id: RecordId, change: PendingChange, 
 }
 
 fn moved_on(id: RecordId) -> Problem {
-    Problem::new(409, "moved-on", "Somebody was faster", format!("record {id} stands elsewhere by now; nothing was changed"))
-        .hint("look at it again")
+    Problem::new(
+        409,
+        "moved-on",
+        "Somebody was faster",
+        format!("record {id} stands elsewhere by now; nothing was changed"),
+    )
+    .hint("look at it again")
 }
 
 fn not_replayable(id: RecordId, reason: &str) -> Problem {

@@ -55,8 +55,11 @@ fn eta(app: &App, upstream: Option<&str>, records: u64) -> Option<u64> {
 pub(super) async fn start(app: &Arc<App>, request: ReplayRequest, who: &str) -> Result<Replay, Problem> {
     let selection = Selection { filter: request.filter, ids: request.ids };
     let now = app.clock.wall();
-    let (id, _) =
-        app.store.start_replay(selection, reach(app), who.to_owned(), request.command_key, now).await.map_err(failed)?;
+    let (id, _) = app
+        .store
+        .start_replay(selection, reach(app), who.to_owned(), request.command_key, now)
+        .await
+        .map_err(failed)?;
     app.changes.replays();
     app.changes.pending();
     app.replays_wake.notify_one();

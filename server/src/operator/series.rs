@@ -40,7 +40,11 @@ pub(super) async fn read(app: &Arc<App>, query: SeriesQuery) -> Result<Series, P
         })
         .collect();
     let versions = app.store.upstream_versions(&query.upstream, Some(from)).await.map_err(failed)?;
-    marks.extend(versions.into_iter().map(|v| Mark { at: v.at, kind: "quota".to_owned(), text: format!("v{}", v.version) }));
+    marks.extend(versions.into_iter().map(|v| Mark {
+        at: v.at,
+        kind: "quota".to_owned(),
+        text: format!("v{}", v.version),
+    }));
     marks.sort_by_key(|m| m.at);
     Ok(Series { upstream: query.upstream, step_s, from: from.to_utc(), to: now.to_utc(), points, marks })
 }

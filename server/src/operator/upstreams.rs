@@ -69,7 +69,11 @@ fn view(app: &App, upstream: &Upstream) -> UpstreamView {
         credential_present: !settings.credential_missing,
         permitted_per_minute: permitted_per_minute(&settings.config),
         burst: burst(&settings.config),
-        file_differs: app.file_upstreams.get(&upstream.name).map(|f| differing(f, &settings.config)).unwrap_or_default(),
+        file_differs: app
+            .file_upstreams
+            .get(&upstream.name)
+            .map(|f| differing(f, &settings.config))
+            .unwrap_or_default(),
         updated_at: settings.updated_at.to_utc(),
         config: settings.config.clone(),
     }
@@ -102,21 +106,37 @@ pub fn start(app: &Arc<App>, name: &str, settings: Settings, fill: Fill) -> Resu
 
 pub(super) async fn put(app: &Arc<App>, name: &str, put: UpstreamPut, who: &str) -> Result<UpstreamView, Problem> {
     if !name_is_good(name) {
-        return Err(invalid(vec![FieldProblem::new("name", "bad_name", "1 to 64 of a-z, 0-9, - and _, beginning with a letter or digit")]));
+        return Err(invalid(vec![FieldProblem::new(
+            "name",
+            "bad_name",
+            "1 to 64 of a-z, 0-9, - and _, beginning with a letter or digit",
+        )]));
     }
     let now = app.clock.wall();
     let locked = app.upstreams.get(name).is_some_and(|u| u.settings().config.managed == Managed::File);
     if locked || put.config.managed == Managed::File {
-        return Err(Problem::new(409, "managed-by-file", "The configuration file rules here", format!("{name:?} has managed = \"file\""))
-            .kept("what was in force stays in force")
-            .hint("change penstock.toml and restart, or take managed = \"file\" out of it"));
+        return Err(Problem::new(
+            409,
+            "managed-by-file",
+            "The configuration file rules here",
+            format!("{name:?} has managed = \"file\""),
+        )
+        .kept("what was in force stays in force")
+        .hint("change penstock.toml and restart, or take managed = \"file\" out of it"));
     }
     // Checked, and its credential looked up, before anything is written.
     let trial = |version| Settings::resolve(version, put.config.clone(), now, &variable).map_err(invalid);
     trial(0)?;
     let saved = app
         .store
-        .save_upstream(name.to_owned(), put.config.clone(), put.expected_version, who.to_owned(), put.reason.clone(), now)
+        .save_upstream(
+            name.to_owned(),
+            put.config.clone(),
+            put.expected_version,
+            who.to_owned(),
+            put.reason.clone(),
+            now,
+        )
         .await
         .map_err(failed)?;
     let version = match saved {
@@ -129,7 +149,8 @@ pub(super) async fn put(app: &Arc<App>, name: &str, put: UpstreamPut, who: &str)
             upstream.reconfigure(settings).map_err(|p| invalid(vec![p]))?;
             upstream
         }
-        None => start(app, name, settings, if version == 1 { Fill::Full } else { Fill::Empty }).map_err(|p| invalid(vec![p]))?,
+        None => start(app, name, settings, if version == 1 { Fill::Full } else { Fill::Empty })
+            .map_err(|p| invalid(vec![p]))?,
     };
     app.changes.upstreams();
     Ok(view(app, &upstream))
@@ -139,7 +160,11 @@ fn conflict(name: &str, expected: Option<u32>, current: Option<u32>) -> Problem 
     let detail = match (expected, current) {
         (None, Some(v)) => format!("upstream {name:?} exists already, in version {v}"),
         (Some(v), None) => format!("upstream {name:?} is gone; the change was made from version {v}"),
-        (e, c) => format!("upstream {name:?} is at version {}; the change was made from version {}", c.unwrap_or(0), e.unwrap_or(0)),
+        (e, c) => format!(
+            "upstream {name:?} is at version {}; the change was made from version {}",
+            c.unwrap_or(0),
+            e.unwrap_or(0)
+        ),
     };
     Problem::new(409, "version-conflict", "Somebody was faster", detail)
         .kept("what is in force stays in force")
@@ -149,8 +174,13 @@ fn conflict(name: &str, expected: Option<u32>, current: Option<u32>) -> Problem 
 pub(super) async fn delete(app: &Arc<App>, name: &str) -> Result<(), Problem> {
     let upstream = app.upstreams.get(name).ok_or_else(|| problem::unknown_upstream(app, name))?;
     if upstream.settings().config.managed == Managed::File {
-        return Err(Problem::new(409, "managed-by-file", "The configuration file rules here", format!("{name:?} has managed = \"file\""))
-            .hint("take it out of penstock.toml and restart"));
+        return Err(Problem::new(
+            409,
+            "managed-by-file",
+            "The configuration file rules here",
+            format!("{name:?} has managed = \"file\""),
+        )
+        .hint("take it out of penstock.toml and restart"));
     }
     if app.store.upstream_is_in_use(name).await.map_err(failed)? {
         return Err(Problem::new(409, "in-use", "Records wait for this upstream", format!("{name:?} was not removed"))
@@ -177,14 +207,22 @@ pub(super) async fn test(app: &Arc<App>, name: &str) -> Result<TestAnswer, Probl
             reached: false,
             status: None,
             took_ms: 0,
-            message: "the environment variable that auth names is not set in the server's environment; nothing was sent".to_owned(),
+            message:
+                "the environment variable that auth names is not set in the server's environment; nothing was sent"
+                    .to_owned(),
         });
     }
-    let url = target::url(&settings.config.base_url, "").map_err(|e| Problem::new(422, "bad-config", "The address is wrong", e.to_string()))?;
+    let url = target::url(&settings.config.base_url, "")
+        .map_err(|e| Problem::new(422, "bad-config", "The address is wrong", e.to_string()))?;
     let give_up = app.clock.now() + Duration::from_secs(10);
     let ask = Ask { class: Class::Interactive, cost: Cost::call(0) };
     let permit = upstream.governor.acquire(ask, Some(give_up)).await.map_err(|_| {
-        Problem::new(429, "refused-quota", "No permit", "no permit became free within 10 s, or the breaker is open; nothing was sent")
+        Problem::new(
+            429,
+            "refused-quota",
+            "No permit",
+            "no permit became free within 10 s, or the breaker is open; nothing was sent",
+        )
     })?;
     let call = Call { method: Method::GET, url, headers: http::HeaderMap::new(), idempotency_key: None };
     let flight = InFlight::begin(upstream.clone(), settings.clone(), app.metrics.clone(), app.clock.clone(), permit, 0);

@@ -8,7 +8,6 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use http::{StatusCode, header};
-use limiter::Computed;
 
 use crate::{rest::problem, state::App, telemetry::Gauges};
 
@@ -59,14 +58,8 @@ pub async fn metrics(State(app): State<Arc<App>>) -> Response {
         Err(_) => Vec::new(),
     };
     match app.metrics.text(&gauges, &pending) {
-        Ok(text) => {
-            ([(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text).into_response()
-        }
+        Ok(text) => ([(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text)
+            .into_response(),
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }
-}
-
-/// Used by the operator's pages too.
-pub const fn is_open(state: Computed) -> bool {
-    matches!(state, Computed::Open)
 }

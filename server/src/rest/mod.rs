@@ -7,7 +7,10 @@ use app::model::{
 };
 use axum::{
     Extension, Json, Router,
-    extract::{Path, Query, State, rejection::{JsonRejection, QueryRejection}},
+    extract::{
+        Path, Query,
+        rejection::{JsonRejection, QueryRejection},
+    },
     response::{IntoResponse, Response},
     routing::{any, get, post},
 };
@@ -44,16 +47,17 @@ impl<S: Send + Sync, T: serde::de::DeserializeOwned> axum::extract::FromRequest<
     }
 }
 
-struct Asked<T>(T);
+/// A query; what is wrong with it is told as a problem.
+pub struct Asked<T>(T);
 
 impl<S: Send + Sync, T: serde::de::DeserializeOwned> axum::extract::FromRequestParts<S> for Asked<T> {
     type Rejection = Refusal;
 
     async fn from_request_parts(parts: &mut http::request::Parts, state: &S) -> Result<Self, Refusal> {
         let asked: Result<Query<T>, QueryRejection> = Query::from_request_parts(parts, state).await;
-        asked.map(|Query(q)| Self(q)).map_err(|e| {
-            Refusal(app::model::Problem::new(400, "bad-query", "The query can't be read", e.body_text()))
-        })
+        asked
+            .map(|Query(q)| Self(q))
+            .map_err(|e| Refusal(app::model::Problem::new(400, "bad-query", "The query can't be read", e.body_text())))
     }
 }
 
@@ -173,7 +177,8 @@ async fn test_upstream(op: Op, Path(name): Path<String>) -> Answer {
 }
 
 fn nothing_here() -> app::model::Problem {
-    app::model::Problem::new(404, "no-such-path", "Nothing here", "the API has no such path").hint("its paths begin with /api/v1")
+    app::model::Problem::new(404, "no-such-path", "Nothing here", "the API has no such path")
+        .hint("its paths begin with /api/v1")
 }
 
 async fn not_found() -> Response {
@@ -215,6 +220,3 @@ pub fn worker_routes() -> Router<Arc<App>> {
 pub fn health_routes() -> Router<Arc<App>> {
     Router::new().route("/healthz", get(health::alive)).route("/readyz", get(health::ready))
 }
-
-/// The whole state, for handlers that need it beside the operator.
-pub type Shared = State<Arc<App>>;

@@ -46,9 +46,12 @@ pub fn store(error: &StoreError) -> Problem {
         }
         StoreError::Database(source) => {
             tracing::error!(error = %source, "the database refused a statement");
-            Problem::new(500, "store-failed", "The database refused", "nothing was changed").hint("the server's log has the cause")
+            Problem::new(500, "store-failed", "The database refused", "nothing was changed")
+                .hint("the server's log has the cause")
         }
-        StoreError::Closed => Problem::new(503, "stopping", "Penstock is stopping", "nothing was accepted").hint("try again in a moment"),
+        StoreError::Closed => {
+            Problem::new(503, "stopping", "Penstock is stopping", "nothing was accepted").hint("try again in a moment")
+        }
     }
 }
 
@@ -60,7 +63,13 @@ pub fn unknown_upstream(app: &App, name: &str) -> Problem {
     } else {
         format!("known are: {}", known.join(", "))
     };
-    Problem::new(404, "unknown-upstream", "No such upstream", format!("there is no upstream {name:?}; nothing was sent")).hint(hint)
+    Problem::new(
+        404,
+        "unknown-upstream",
+        "No such upstream",
+        format!("there is no upstream {name:?}; nothing was sent"),
+    )
+    .hint(hint)
 }
 
 /// No record of that id.

@@ -6,7 +6,7 @@ use app::model::{Problem, RecordId, RecordState};
 use axum::{
     body::Bytes,
     extract::{Path, State},
-    response::{IntoResponse, Response},
+    response::IntoResponse,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use serde::{Deserialize, Serialize};
@@ -63,9 +63,10 @@ struct Accepted {
 }
 
 #[derive(Debug, Serialize)]
-struct Line {
+struct LineAnswer {
     /// From 1.
-    line: usize,
+    #[serde(rename = "line")]
+    number: usize,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     accepted: Option<Accepted>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -76,7 +77,7 @@ struct Line {
 struct Lines {
     accepted: usize,
     rejected: usize,
-    lines: Vec<Line>,
+    lines: Vec<LineAnswer>,
 }
 
 fn unfit(field: &str, why: &str) -> Problem {
@@ -97,8 +98,10 @@ fn prepare(app: &App, raw: &[u8]) -> Result<NewRecord, Problem> {
     let (path, had_secret) = target::without_secrets(&s.path);
     let mut sent = HeaderMap::new();
     for (name, value) in &s.headers {
-        let name = HeaderName::try_from(name.as_str()).map_err(|_| unfit("headers", "holds a name that is no HTTP header"))?;
-        let value = HeaderValue::from_str(value).map_err(|_| unfit("headers", "holds a value that is no HTTP header value"))?;
+        let name =
+            HeaderName::try_from(name.as_str()).map_err(|_| unfit("headers", "holds a name that is no HTTP header"))?;
+        let value =
+            HeaderValue::from_str(value).map_err(|_| unfit("headers", "holds a value that is no HTTP header value"))?;
         sent.append(name, value);
     }
     if had_secret || headers::has_credential(&sent) {
@@ -158,7 +161,7 @@ fn give_key(app: &App, record: &mut NewRecord) {
     }
 }
 
-fn accepted(record_key: String, inserted: Inserted) -> Result<Accepted, Problem> {
+fn accepted(key: String, inserted: Inserted) -> Result<Accepted, Problem> {
     let (id, new) = match inserted {
         Inserted::New(id) => (id, true),
         Inserted::Known(id) => (id, false),
@@ -167,13 +170,13 @@ fn accepted(record_key: String, inserted: Inserted) -> Result<Accepted, Problem>
                 422,
                 "key-reused",
                 "The idempotency key belongs to another request",
-                format!("the key {record_key:?} came before with another method, path or body, as record {id}"),
+                format!("the key {key:?} came before with another method, path or body, as record {id}"),
             )
             .kept("the first record is untouched; this one was not accepted")
             .hint("use a key per piece of work: run label, item id, hash of the body"));
         }
     };
-    Ok(Accepted { id, idempotency_key: record_key, new, url: format!("/api/v1/records/{id}") })
+    Ok(Accepted { id, idempotency_key: key, new, url: format!("/api/v1/records/{id}") })
 }
 
 /// `POST /records`: one record as JSON, or many as NDJSON (`Content-Type: application/x-ndjson`). 202 says: on disk.
@@ -216,7 +219,13 @@ async fn ndjson(app: &Arc<App>, body: axum::body::Body) -> Answer {
     use futures_util::StreamExt;
     let most = app.limits.record_body_bytes;
     let mut chunks = body.into_data_stream();
-    let mut door = LinesDoor { app, number: 0, ready: Vec::new(), answers: Vec::new(), touched: Default::default() };
+    let mut door = LinesDoor {
+        app,
+        number: 0,
+        ready: Vec::new(),
+        answers: Vec::new(),
+        touched: std::collections::BTreeSet::new(),
+    };
     let mut left: Vec<u8> = Vec::new();
     let mut skipping = false;
     while let Some(chunk) = chunks.next().await {
@@ -226,7 +235,7 @@ async fn ndjson(app: &Arc<App>, body: axum::body::Body) -> Answer {
             Err(e) => {
                 door.number += 1;
                 let broke = bad_body(format!("the body broke off here: {e}"));
-                door.answers.push(Line { line: door.number, accepted: None, problem: Some(broke) });
+                door.answers.push(LineAnswer { number: door.number, accepted: None, problem: Some(broke) });
                 left.clear();
                 skipping = true;
                 break;
@@ -250,7 +259,7 @@ async fn ndjson(app: &Arc<App>, body: axum::body::Body) -> Answer {
             left.extend_from_slice(rest);
             if left.len() > most {
                 door.number += 1;
-                door.answers.push(Line { line: door.number, accepted: None, problem: Some(too_large(most)) });
+                door.answers.push(LineAnswer { number: door.number, accepted: None, problem: Some(too_large(most)) });
                 left.clear();
                 skipping = true;
             }
@@ -266,7 +275,7 @@ struct LinesDoor<'a> {
     app: &'a Arc<App>,
     number: usize,
     ready: Vec<(usize, NewRecord)>,
-    answers: Vec<Line>,
+    answers: Vec<LineAnswer>,
     touched: std::collections::BTreeSet<String>,
 }
 
@@ -282,29 +291,35 @@ impl LinesDoor<'_> {
                 give_key(self.app, &mut record);
                 self.ready.push((self.number, record));
             }
-            Err(problem) => self.answers.push(Line { line: self.number, accepted: None, problem: Some(problem) }),
+            Err(problem) => {
+                self.answers.push(LineAnswer { number: self.number, accepted: None, problem: Some(problem) })
+            }
         }
         if self.ready.len() >= LINES { self.store().await } else { Ok(()) }
     }
 
     async fn store(&mut self) -> Result<(), Refusal> {
         let (numbers, records): (Vec<usize>, Vec<NewRecord>) = std::mem::take(&mut self.ready).into_iter().unzip();
-        let keys: Vec<(String, String)> = records.iter().map(|r| (r.idempotency_key.clone(), r.upstream.clone())).collect();
+        let keys: Vec<(String, String)> =
+            records.iter().map(|r| (r.idempotency_key.clone(), r.upstream.clone())).collect();
         match self.app.store.insert_records(self.app.clock.wall(), records).await {
             Ok(inserted) => {
                 for ((line, (key, upstream)), inserted) in numbers.into_iter().zip(keys).zip(inserted) {
                     self.touched.insert(upstream);
                     self.answers.push(match accepted(key, inserted) {
-                        Ok(accepted) => Line { line, accepted: Some(accepted), problem: None },
-                        Err(problem) => Line { line, accepted: None, problem: Some(problem) },
+                        Ok(accepted) => LineAnswer { number: line, accepted: Some(accepted), problem: None },
+                        Err(problem) => LineAnswer { number: line, accepted: None, problem: Some(problem) },
                     });
                 }
             }
             // Lines stored before stay accepted: the caller must be able to tell which.
             Err(error) => {
                 let problem = problem::store(&error);
-                self.answers
-                    .extend(numbers.into_iter().map(|line| Line { line, accepted: None, problem: Some(problem.clone()) }));
+                self.answers.extend(numbers.into_iter().map(|line| LineAnswer {
+                    number: line,
+                    accepted: None,
+                    problem: Some(problem.clone()),
+                }));
             }
         }
         Ok(())
@@ -319,12 +334,14 @@ impl LinesDoor<'_> {
                 upstream.records.notify_one();
             }
         }
-        self.answers.sort_by_key(|a| a.line);
+        self.answers.sort_by_key(|a| a.number);
         let rejected = self.answers.iter().filter(|a| a.problem.is_some()).count();
         let told = Lines { accepted: self.answers.len() - rejected, rejected, lines: self.answers };
         let worst = told.lines.iter().filter_map(|l| l.problem.as_ref()).map(|p| p.status).max();
         let status = match worst {
-            Some(worst) if told.accepted == 0 => StatusCode::from_u16(worst).unwrap_or(StatusCode::UNPROCESSABLE_ENTITY),
+            Some(worst) if told.accepted == 0 => {
+                StatusCode::from_u16(worst).unwrap_or(StatusCode::UNPROCESSABLE_ENTITY)
+            }
             _ => StatusCode::ACCEPTED,
         };
         let mut response = json(&told);
@@ -344,7 +361,7 @@ pub struct Wait {
 /// `GET /records/{id}`.
 pub async fn read(State(app): State<Arc<App>>, Path(text): Path<String>, Asked(wait): Asked<Wait>) -> Answer {
     let id = id::<RecordId>(&text)?;
-    let wait = Duration::try_from_secs_f64(wait.wait).unwrap_or_default().min(Duration::from_secs(300));
+    let wait = Duration::try_from_secs_f64(wait.wait).unwrap_or_default().min(Duration::from_mins(5));
     let give_up = app.clock.now() + wait;
     loop {
         let ended = app.watchers.watch(id);

@@ -4,8 +4,9 @@ use app::model::{Attempt, RecordId};
 use sqlx::{FromRow, Row, sqlite::SqliteRow};
 
 use super::{
-    Store, StoreError, Tx, callbacks, replays, text,
+    Store, StoreError, Tx, callbacks,
     records::{NewRecord, StoredHeaders, insert, json, optional_status, signed, unsigned, word},
+    replays, text,
 };
 use crate::{classify::Failure, clock::Millis};
 
@@ -275,7 +276,14 @@ impl Store {
     }
 
     /// After a restart: a record that was in flight goes back to the queue, or to a person (F5).
-    pub async fn recover(&self, id: RecordId, now: Millis, attempt: NewAttempt, failure: Failure, retry: bool) -> Result<(), StoreError> {
+    pub async fn recover(
+        &self,
+        id: RecordId,
+        now: Millis,
+        attempt: NewAttempt,
+        failure: Failure,
+        retry: bool,
+    ) -> Result<(), StoreError> {
         self.fail(id, now, attempt, failure, None, if retry { Next::Retry(now) } else { Next::Park }).await
     }
 

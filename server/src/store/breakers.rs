@@ -21,21 +21,18 @@ pub struct NewChange {
     pub who: Option<String>,
 }
 
-struct StoredChange(String, BreakerChange);
+struct StoredChange(BreakerChange);
 
 impl FromRow<'_, SqliteRow> for StoredChange {
     fn from_row(row: &SqliteRow) -> Result<Self, sqlx::Error> {
         let cause: Option<String> = row.try_get("cause")?;
-        Ok(Self(
-            row.try_get("upstream")?,
-            BreakerChange {
-                at: Millis(row.try_get("at")?).to_utc(),
-                to: row.try_get("became")?,
-                cause: cause.and_then(|c| serde_json::from_str(&c).ok()),
-                reason: row.try_get("reason")?,
-                who: row.try_get("who")?,
-            },
-        ))
+        Ok(Self(BreakerChange {
+            at: Millis(row.try_get("at")?).to_utc(),
+            to: row.try_get("became")?,
+            cause: cause.and_then(|c| serde_json::from_str(&c).ok()),
+            reason: row.try_get("reason")?,
+            who: row.try_get("who")?,
+        }))
     }
 }
 
@@ -68,7 +65,12 @@ impl StoredForced {
 
 impl Store {
     /// Sets or takes back a forced state, and keeps the change.
-    pub async fn force_breaker(&self, upstream: String, forced: Option<Forced>, change: NewChange) -> Result<(), StoreError> {
+    pub async fn force_breaker(
+        &self,
+        upstream: String,
+        forced: Option<Forced>,
+        change: NewChange,
+    ) -> Result<(), StoreError> {
         self.write(move |tx| {
             Box::pin(async move {
                 sqlx::query("delete from breaker_forced where upstream = ?").bind(&upstream).execute(&mut *tx).await?;
@@ -78,15 +80,17 @@ impl Store {
                         Forced::Disabled { who } => ("disabled", None, None, who),
                         Forced::MetricsOnly { who } => ("metrics_only", None, None, who),
                     };
-                    sqlx::query("insert into breaker_forced (upstream, mode, until, reason, who, at) values (?, ?, ?, ?, ?, ?)")
-                        .bind(&upstream)
-                        .bind(mode)
-                        .bind(until)
-                        .bind(reason)
-                        .bind(who)
-                        .bind(change.at.0)
-                        .execute(&mut *tx)
-                        .await?;
+                    sqlx::query(
+                        "insert into breaker_forced (upstream, mode, until, reason, who, at) values (?, ?, ?, ?, ?, ?)",
+                    )
+                    .bind(&upstream)
+                    .bind(mode)
+                    .bind(until)
+                    .bind(reason)
+                    .bind(who)
+                    .bind(change.at.0)
+                    .execute(&mut *tx)
+                    .await?;
                 }
                 insert_change(tx, &upstream, &change).await
             })
@@ -101,31 +105,33 @@ impl Store {
 
     /// All forced states.
     pub async fn forced_breakers(&self) -> Result<Vec<StoredForced>, StoreError> {
-        Ok(sqlx::query_as("select upstream, mode, until, reason, who from breaker_forced").fetch_all(self.readers()).await?)
+        Ok(sqlx::query_as("select upstream, mode, until, reason, who from breaker_forced")
+            .fetch_all(self.readers())
+            .await?)
     }
 
     /// A breaker's last changes, newest first.
     pub async fn breaker_history(&self, upstream: &str, most: u32) -> Result<Vec<BreakerChange>, StoreError> {
         let rows: Vec<StoredChange> = sqlx::query_as(
-            "select upstream, at, became, cause, reason, who from breaker_event where upstream = ? order by at desc, id desc limit ?",
+            "select at, became, cause, reason, who from breaker_event where upstream = ? order by at desc, id desc limit ?",
         )
         .bind(upstream)
         .bind(most)
         .fetch_all(self.readers())
         .await?;
-        Ok(rows.into_iter().map(|c| c.1).collect())
+        Ok(rows.into_iter().map(|c| c.0).collect())
     }
 
     /// A breaker's changes within a range, oldest first, for the chart.
     pub async fn breaker_marks(&self, upstream: &str, from: Millis) -> Result<Vec<BreakerChange>, StoreError> {
         let rows: Vec<StoredChange> = sqlx::query_as(
-            "select upstream, at, became, cause, reason, who from breaker_event where upstream = ? and at >= ? order by at limit 200",
+            "select at, became, cause, reason, who from breaker_event where upstream = ? and at >= ? order by at limit 200",
         )
         .bind(upstream)
         .bind(from.0)
         .fetch_all(self.readers())
         .await?;
-        Ok(rows.into_iter().map(|c| c.1).collect())
+        Ok(rows.into_iter().map(|c| c.0).collect())
     }
 }
 

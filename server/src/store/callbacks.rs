@@ -59,12 +59,14 @@ impl Store {
     pub async fn callback_failed(&self, record: i64, again: Millis, error: String) -> Result<(), StoreError> {
         self.write(move |tx| {
             Box::pin(async move {
-                sqlx::query("update callback set attempts = attempts + 1, due_at = ?, last_error = ? where record_id = ?")
-                    .bind(again.0)
-                    .bind(error)
-                    .bind(record)
-                    .execute(tx)
-                    .await?;
+                sqlx::query(
+                    "update callback set attempts = attempts + 1, due_at = ?, last_error = ? where record_id = ?",
+                )
+                .bind(again.0)
+                .bind(error)
+                .bind(record)
+                .execute(tx)
+                .await?;
                 Ok(())
             })
         })

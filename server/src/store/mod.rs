@@ -24,8 +24,8 @@ pub mod triage;
 pub mod upstreams;
 mod writer;
 
-pub use writer::{StoreError, Tx};
 use writer::Writer;
+pub use writer::{StoreError, Tx};
 
 /// Why the store could not be opened. Each says what to do.
 #[derive(Debug, thiserror::Error)]
@@ -86,7 +86,8 @@ impl Store {
             .pragma("cache_size", "-4096")
             .pragma("temp_store", "memory");
         let failed = |source: sqlx::Error| open_error(&shown, source);
-        let writing = SqlitePoolOptions::new().max_connections(1).connect_with(options.clone()).await.map_err(failed)?;
+        let writing =
+            SqlitePoolOptions::new().max_connections(1).connect_with(options.clone()).await.map_err(failed)?;
         sqlx::migrate!("../migrations").run(&writing).await.map_err(|source| match source {
             sqlx::migrate::MigrateError::VersionMissing(_) | sqlx::migrate::MigrateError::VersionTooNew(..) => {
                 OpenError::Newer(shown.clone())
@@ -152,7 +153,12 @@ impl Store {
 }
 
 fn open_error(path: &str, source: sqlx::Error) -> OpenError {
-    let code = source.as_database_error().and_then(|e| e.code()).and_then(|c| c.parse::<u32>().ok()).unwrap_or(0) & 0xff;
+    let code = source
+        .as_database_error()
+        .and_then(sqlx::error::DatabaseError::code)
+        .and_then(|c| c.parse::<u32>().ok())
+        .unwrap_or(0)
+        & 0xff;
     // SQLITE_CORRUPT, SQLITE_NOTADB
     if code == 11 || code == 26 {
         OpenError::Unreadable { path: path.to_owned(), source: source.into() }

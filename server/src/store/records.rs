@@ -206,7 +206,12 @@ pub(super) fn signed(n: u64) -> i64 {
 }
 
 /// Inserts records that wait for their first attempt; answers in their order.
-pub(super) async fn insert(tx: &mut Tx, first_id: i64, now: Millis, new: &[NewRecord]) -> Result<Vec<Inserted>, sqlx::Error> {
+pub(super) async fn insert(
+    tx: &mut Tx,
+    first_id: i64,
+    now: Millis,
+    new: &[NewRecord],
+) -> Result<Vec<Inserted>, sqlx::Error> {
     let mut answers = Vec::with_capacity(new.len());
     let mut id = first_id;
     for rows in new.chunks(ROWS) {
@@ -246,8 +251,11 @@ pub(super) async fn insert(tx: &mut Tx, first_id: i64, now: Millis, new: &[NewRe
         insert.push(" on conflict (upstream, tenant, idempotency_key) do nothing returning id");
         let made: std::collections::HashSet<i64> =
             insert.build_query_scalar::<i64>().fetch_all(&mut *tx).await?.into_iter().collect();
-        let with_body: Vec<_> =
-            numbered.iter().filter(|(id, _)| made.contains(id)).filter_map(|(id, r)| r.body.clone().map(|b| (*id, b))).collect();
+        let with_body: Vec<_> = numbered
+            .iter()
+            .filter(|(id, _)| made.contains(id))
+            .filter_map(|(id, r)| r.body.clone().map(|b| (*id, b)))
+            .collect();
         if !with_body.is_empty() {
             let mut bodies: QueryBuilder<Sqlite> = QueryBuilder::new("insert into payload (record_id, body) ");
             bodies.push_values(&with_body, |mut row, (id, body)| {
@@ -263,13 +271,12 @@ pub(super) async fn insert(tx: &mut Tx, first_id: i64, now: Millis, new: &[NewRe
 }
 
 async fn known(tx: &mut Tx, r: &NewRecord) -> Result<Inserted, sqlx::Error> {
-    let (id, hash): (i64, Vec<u8>) = sqlx::query_as(
-        "select id, body_hash from record where upstream = ? and tenant = '' and idempotency_key = ?",
-    )
-    .bind(&r.upstream)
-    .bind(&r.idempotency_key)
-    .fetch_one(tx)
-    .await?;
+    let (id, hash): (i64, Vec<u8>) =
+        sqlx::query_as("select id, body_hash from record where upstream = ? and tenant = '' and idempotency_key = ?")
+            .bind(&r.upstream)
+            .bind(&r.idempotency_key)
+            .fetch_one(tx)
+            .await?;
     let id = RecordId::from_i64(id);
     Ok(if hash == r.body_hash { Inserted::Known(id) } else { Inserted::OtherBody(id) })
 }
@@ -291,10 +298,17 @@ impl Store {
     }
 
     /// The same for one record; `before` hears its id before anybody else can see it.
-    pub async fn insert_kept(&self, now: Millis, new: NewRecord, before: impl FnOnce(RecordId)) -> Result<Inserted, StoreError> {
+    pub async fn insert_kept(
+        &self,
+        now: Millis,
+        new: NewRecord,
+        before: impl FnOnce(RecordId),
+    ) -> Result<Inserted, StoreError> {
         let first = self.ids().next(now);
         before(RecordId::from_i64(first));
-        let made = self.write(move |tx| Box::pin(async move { insert(tx, first, now, std::slice::from_ref(&new)).await })).await?;
+        let made = self
+            .write(move |tx| Box::pin(async move { insert(tx, first, now, std::slice::from_ref(&new)).await }))
+            .await?;
         made.into_iter().next().ok_or(StoreError::Closed)
     }
 
@@ -306,7 +320,13 @@ impl Store {
     }
 
     /// Records of an upstream's lane whose time has come, oldest due first.
-    pub async fn due_records(&self, upstream: &str, lane: Class, now: Millis, most: usize) -> Result<Vec<StoredRecord>, StoreError> {
+    pub async fn due_records(
+        &self,
+        upstream: &str,
+        lane: Class,
+        now: Millis,
+        most: usize,
+    ) -> Result<Vec<StoredRecord>, StoreError> {
         let mut query: QueryBuilder<Sqlite> = QueryBuilder::new("select ");
         query.push(COLUMNS).push(" from record where state = 'waiting' and upstream = ").push_bind(upstream.to_owned());
         query.push(" and lane = ").push_bind(lane.as_str()).push(" and next_attempt_at <= ").push_bind(now.0);

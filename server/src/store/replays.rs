@@ -32,20 +32,26 @@ impl FromRow<'_, SqliteRow> for StoredReplay {
     }
 }
 
-const COLUMNS: &str = "select id, state, filter, started_by, created_at, finished_at, total, succeeded, failed, skipped from replay";
+const COLUMNS: &str =
+    "select id, state, filter, started_by, created_at, finished_at, total, succeeded, failed, skipped from replay";
 
 /// Part of the transaction that ends a record: its ledger line, the counters, and the replay's own end.
 pub(super) async fn record_ended(tx: &mut Tx, id: RecordId, now: Millis, succeeded: bool) -> Result<(), sqlx::Error> {
-    let replay: Option<i64> =
-        sqlx::query_scalar("select replay_id from record where id = ?").bind(id.as_i64()).fetch_optional(&mut *tx).await?.flatten();
-    let Some(replay) = replay else { return Ok(()) };
-    let line = sqlx::query("update replay_item set state = ?, at = ? where replay_id = ? and record_id = ? and state = 'sent'")
-        .bind(if succeeded { "succeeded" } else { "failed" })
-        .bind(now.0)
-        .bind(replay)
+    let replay: Option<i64> = sqlx::query_scalar("select replay_id from record where id = ?")
         .bind(id.as_i64())
-        .execute(&mut *tx)
-        .await?;
+        .fetch_optional(&mut *tx)
+        .await?
+        .flatten();
+    let Some(replay) = replay else { return Ok(()) };
+    let line = sqlx::query(
+        "update replay_item set state = ?, at = ? where replay_id = ? and record_id = ? and state = 'sent'",
+    )
+    .bind(if succeeded { "succeeded" } else { "failed" })
+    .bind(now.0)
+    .bind(replay)
+    .bind(id.as_i64())
+    .execute(&mut *tx)
+    .await?;
     sqlx::query("update record set replay_id = null where id = ?").bind(id.as_i64()).execute(&mut *tx).await?;
     if line.rows_affected() == 1 {
         let counter = if succeeded {

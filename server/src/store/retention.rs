@@ -20,7 +20,7 @@ pub struct Retention {
 
 impl Default for Retention {
     fn default() -> Self {
-        const DAY: Duration = Duration::from_secs(86_400);
+        const DAY: Duration = Duration::from_hours(24);
         Self { results: DAY, discarded: DAY * 30, samples: DAY * 8, keep_bodies: false }
     }
 }

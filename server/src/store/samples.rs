@@ -3,7 +3,10 @@
 use app::model::{BreakerState, Point};
 use sqlx::{QueryBuilder, Row, Sqlite};
 
-use super::{Store, StoreError, records::{signed, unsigned, word}};
+use super::{
+    Store, StoreError,
+    records::{signed, unsigned, word},
+};
 use crate::clock::Millis;
 
 /// Seconds in a sample.

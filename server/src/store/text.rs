@@ -62,7 +62,11 @@ pub(super) async fn index(tx: &mut Tx, id: RecordId) -> Result<(), sqlx::Error> 
         words.push_str(&spaced(&String::from_utf8_lossy(&body)));
     }
     sqlx::query("delete from record_text where rowid = ?").bind(id.as_i64()).execute(&mut *tx).await?;
-    sqlx::query("insert into record_text (rowid, words) values (?, ?)").bind(id.as_i64()).bind(words).execute(tx).await?;
+    sqlx::query("insert into record_text (rowid, words) values (?, ?)")
+        .bind(id.as_i64())
+        .bind(words)
+        .execute(tx)
+        .await?;
     Ok(())
 }
 

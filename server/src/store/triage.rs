@@ -1,13 +1,12 @@
 //! Pending records: one predicate serves the list, its count, and every bulk action.
 
-use app::model::{
-    Count, Cursor, Disposition, Facet, PendingFilter, PendingItem, RecordId, Suggestion,
-};
+use app::model::{Count, Cursor, Disposition, Facet, PendingFilter, PendingItem, RecordId, Suggestion};
 use sqlx::{FromRow, QueryBuilder, Row, Sqlite, sqlite::SqliteRow};
 
 use super::{
-    Store, StoreError, text,
-    records::{headers_of, optional_millis, optional_status, unsigned, word, StoredHeaders},
+    Store, StoreError,
+    records::{StoredHeaders, headers_of, optional_millis, optional_status, unsigned, word},
+    text,
 };
 use crate::clock::Millis;
 
@@ -76,7 +75,9 @@ impl Selection {
         if let Some(typed) = self.filter.text.as_deref().filter(|t| !t.trim().is_empty()) {
             match text::query(typed) {
                 Some(query) => {
-                    sql.push(" and id in (select rowid from record_text where record_text match ").push_bind(query).push(")");
+                    sql.push(" and id in (select rowid from record_text where record_text match ")
+                        .push_bind(query)
+                        .push(")");
                 }
                 // Only punctuation was typed: nothing can match it.
                 None => {
@@ -109,7 +110,8 @@ impl FromRow<'_, SqliteRow> for Listed {
     fn from_row(row: &SqliteRow) -> Result<Self, sqlx::Error> {
         let (method, path): (String, String) = (row.try_get("method")?, row.try_get("path")?);
         let message: Option<String> = row.try_get("message")?;
-        let error_class = word(row, "error_class")?.ok_or_else(|| sqlx::Error::Decode("a pending record without class".into()))?;
+        let error_class =
+            word(row, "error_class")?.ok_or_else(|| sqlx::Error::Decode("a pending record without class".into()))?;
         Ok(Self {
             item: PendingItem {
                 id: RecordId::from_i64(row.try_get("id")?),
@@ -194,8 +196,12 @@ pub enum Decision {
 impl Decision {
     fn push(&self, sql: &mut QueryBuilder<Sqlite>, who: &str, now: Millis) {
         match self {
-            Self::Discard => sql.push("update record set state = 'discarded', disposition = 'discarded', snoozed_until = null"),
-            Self::Snooze(until) => sql.push("update record set disposition = 'snoozed', snoozed_until = ").push_bind(until.0),
+            Self::Discard => {
+                sql.push("update record set state = 'discarded', disposition = 'discarded', snoozed_until = null")
+            }
+            Self::Snooze(until) => {
+                sql.push("update record set disposition = 'snoozed', snoozed_until = ").push_bind(until.0)
+            }
             Self::Reopen => sql.push("update record set state = 'pending', disposition = 'open', snoozed_until = null"),
         };
         sql.push(", decided_by = ").push_bind(who.to_owned()).push(", decided_at = ").push_bind(now.0);
@@ -219,10 +225,14 @@ impl Store {
         let mut sql: QueryBuilder<Sqlite> = QueryBuilder::new("select ");
         sql.push(LISTED).push(" from record where ");
         selection.push(&mut sql);
-        if let Some((at, id)) = after.and_then(|c| c.0.split_once('.')).and_then(|(a, i)| Some((a.parse::<i64>().ok()?, i.parse::<i64>().ok()?))) {
+        if let Some((at, id)) = after
+            .and_then(|c| c.0.split_once('.'))
+            .and_then(|(a, i)| Some((a.parse::<i64>().ok()?, i.parse::<i64>().ok()?)))
+        {
             sql.push(" and (first_failed_at, id) < (").push_bind(at).push(", ").push_bind(id).push(")");
         }
-        sql.push(" order by first_failed_at desc, id desc limit ").push_bind(i64::try_from(PAGE + 1).unwrap_or(i64::MAX));
+        sql.push(" order by first_failed_at desc, id desc limit ")
+            .push_bind(i64::try_from(PAGE + 1).unwrap_or(i64::MAX));
         let mut rows: Vec<Listed> = sql.build_query_as().fetch_all(self.readers()).await?;
         let more = rows.len() > PAGE;
         rows.truncate(PAGE);
@@ -276,9 +286,14 @@ impl Store {
     }
 
     /// One record that a person decides about, or decided.
-    pub async fn pending_one(&self, id: RecordId, reach: &Reach) -> Result<Option<(PendingItem, Option<&'static str>, PendingRest)>, StoreError> {
+    pub async fn pending_one(
+        &self,
+        id: RecordId,
+        reach: &Reach,
+    ) -> Result<Option<(PendingItem, Option<&'static str>, PendingRest)>, StoreError> {
         let mut sql: QueryBuilder<Sqlite> = QueryBuilder::new("select ");
-        sql.push(LISTED).push(", headers, idempotency_key, body_bytes, snoozed_until, decided_by, decided_at, replay_id");
+        sql.push(LISTED)
+            .push(", headers, idempotency_key, body_bytes, snoozed_until, decided_by, decided_at, replay_id");
         sql.push(" from record where disposition is not null and id = ").push_bind(id.as_i64());
         let Some(row) = sql.build().fetch_optional(self.readers()).await? else { return Ok(None) };
         let (item, reason) = Listed::from_row(&row)?.into_item(reach);
@@ -295,7 +310,13 @@ impl Store {
     }
 
     /// Decides about all that match; answers how many changed.
-    pub async fn decide(&self, selection: Selection, decision: Decision, who: String, now: Millis) -> Result<u64, StoreError> {
+    pub async fn decide(
+        &self,
+        selection: Selection,
+        decision: Decision,
+        who: String,
+        now: Millis,
+    ) -> Result<u64, StoreError> {
         self.write(move |tx| {
             Box::pin(async move {
                 let mut sql: QueryBuilder<Sqlite> = QueryBuilder::new("");
@@ -310,9 +331,11 @@ impl Store {
     /// What of a selection can be sent: matched, can go, suggested to be edited first, and the tokens that those which can go
     /// were estimated at.
     pub async fn replay_counts(&self, selection: &Selection, reach: &Reach) -> Result<ReplayCounts, StoreError> {
-        let mut sql: QueryBuilder<Sqlite> = QueryBuilder::new("select count(*) as matched, coalesce(sum(goes), 0) as can_go, \
+        let mut sql: QueryBuilder<Sqlite> = QueryBuilder::new(
+            "select count(*) as matched, coalesce(sum(goes), 0) as can_go, \
              coalesce(sum(goes and suggestion = 'edit'), 0) as edit, coalesce(sum(iif(goes, token_estimate, 0)), 0) as tokens \
-             from (select suggestion, token_estimate, (");
+             from (select suggestion, token_estimate, (",
+        );
         reach.push(&mut sql);
         sql.push(") as goes from record where ");
         selection.push(&mut sql);
@@ -322,10 +345,12 @@ impl Store {
 
     /// Snoozed records whose time has come are open again; answers how many.
     pub async fn wake_snoozed(&self, now: Millis) -> Result<u64, StoreError> {
-        let due: bool = sqlx::query_scalar("select exists (select 1 from record where disposition = 'snoozed' and snoozed_until <= ?)")
-            .bind(now.0)
-            .fetch_one(self.readers())
-            .await?;
+        let due: bool = sqlx::query_scalar(
+            "select exists (select 1 from record where disposition = 'snoozed' and snoozed_until <= ?)",
+        )
+        .bind(now.0)
+        .fetch_one(self.readers())
+        .await?;
         if !due {
             return Ok(0);
         }

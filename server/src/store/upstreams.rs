@@ -60,7 +60,9 @@ pub enum Saved {
 impl Store {
     /// All upstreams by name.
     pub async fn stored_upstreams(&self) -> Result<Vec<StoredUpstream>, StoreError> {
-        Ok(sqlx::query_as("select name, version, config, updated_at from upstream order by name").fetch_all(self.readers()).await?)
+        Ok(sqlx::query_as("select name, version, config, updated_at from upstream order by name")
+            .fetch_all(self.readers())
+            .await?)
     }
 
     /// Puts a configuration in force if the one before is still `expected`.
@@ -75,16 +77,19 @@ impl Store {
     ) -> Result<Saved, StoreError> {
         self.write(move |tx| {
             Box::pin(async move {
-                let current: Option<u32> =
-                    sqlx::query_scalar("select version from upstream where name = ?").bind(&name).fetch_optional(&mut *tx).await?;
+                let current: Option<u32> = sqlx::query_scalar("select version from upstream where name = ?")
+                    .bind(&name)
+                    .fetch_optional(&mut *tx)
+                    .await?;
                 if current != expected {
                     return Ok(Saved::Conflict(current));
                 }
                 // Versions go on counting when a name is used again.
-                let last: u32 = sqlx::query_scalar("select coalesce(max(version), 0) from upstream_version where name = ?")
-                    .bind(&name)
-                    .fetch_one(&mut *tx)
-                    .await?;
+                let last: u32 =
+                    sqlx::query_scalar("select coalesce(max(version), 0) from upstream_version where name = ?")
+                        .bind(&name)
+                        .fetch_one(&mut *tx)
+                        .await?;
                 let version = last.saturating_add(1);
                 let json = serde_json::to_string(&config).map_err(|e| sqlx::Error::Encode(e.into()))?;
                 sqlx::query("insert or replace into upstream (name, version, config, updated_at) values (?, ?, ?, ?)")
@@ -94,15 +99,17 @@ impl Store {
                     .bind(now.0)
                     .execute(&mut *tx)
                     .await?;
-                sqlx::query("insert into upstream_version (name, version, config, at, who, reason) values (?, ?, ?, ?, ?, ?)")
-                    .bind(&name)
-                    .bind(version)
-                    .bind(&json)
-                    .bind(now.0)
-                    .bind(&who)
-                    .bind(&reason)
-                    .execute(tx)
-                    .await?;
+                sqlx::query(
+                    "insert into upstream_version (name, version, config, at, who, reason) values (?, ?, ?, ?, ?, ?)",
+                )
+                .bind(&name)
+                .bind(version)
+                .bind(&json)
+                .bind(now.0)
+                .bind(&who)
+                .bind(&reason)
+                .execute(tx)
+                .await?;
                 Ok(Saved::As(version))
             })
         })
@@ -122,7 +129,11 @@ impl Store {
     }
 
     /// Versions, newest first.
-    pub async fn upstream_versions(&self, name: &str, from: Option<Millis>) -> Result<Vec<UpstreamVersion>, StoreError> {
+    pub async fn upstream_versions(
+        &self,
+        name: &str,
+        from: Option<Millis>,
+    ) -> Result<Vec<UpstreamVersion>, StoreError> {
         let rows: Vec<StoredVersion> = sqlx::query_as(
             "select version, config, at, who, reason from upstream_version where name = ? and at >= ? order by version desc limit 200",
         )

@@ -33,7 +33,8 @@ pub enum StoreError {
 
 impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
-        let code = error.as_database_error().and_then(|e| e.code()).and_then(|c| c.parse::<u32>().ok());
+        let code =
+            error.as_database_error().and_then(sqlx::error::DatabaseError::code).and_then(|c| c.parse::<u32>().ok());
         match code.map(|c| c & 0xff) {
             Some(13) => Self::Full,
             // SQLITE_READONLY, SQLITE_IOERR, SQLITE_CANTOPEN

@@ -135,7 +135,8 @@ impl Meter {
                     if class == ErrorClass::RateLimited {
                         second.refused += 1;
                     }
-                    let slot = ErrorClass::ALL.iter().position(|c| *c == class).and_then(|i| second.failures.get_mut(i));
+                    let slot =
+                        ErrorClass::ALL.iter().position(|c| *c == class).and_then(|i| second.failures.get_mut(i));
                     if let Some(n) = slot {
                         *n += 1;
                     }
@@ -173,7 +174,9 @@ impl Meter {
                     let _ = (t.add(&l.took), w.add(&l.waited));
                 }
             }
-            let at = |h: &Option<Histogram<u32>>, q: f64| h.as_ref().filter(|h| !h.is_empty()).map(|h| h.value_at_quantile(q));
+            let at = |h: &Option<Histogram<u32>>, q: f64| {
+                h.as_ref().filter(|h| !h.is_empty()).map(|h| h.value_at_quantile(q))
+            };
             Now {
                 utilisation,
                 bound_by,
@@ -222,7 +225,9 @@ fn binding(sum: &Second, quota: &Quota, seconds: f64) -> (f64, &'static str, u64
         quota.concurrency.map(|l| (share(sum.in_flight, f64::from(l), 1.0), "concurrency", f64::from(l))),
     ];
     let most = candidates.into_iter().flatten().filter(|c| c.0.is_finite()).max_by(|a, b| a.0.total_cmp(&b.0));
-    most.map_or((0.0, "requests_per_minute", 0), |(share, name, limit)| (share, name, crate::store::replays::whole_seconds(limit)))
+    most.map_or((0.0, "requests_per_minute", 0), |(share, name, limit)| {
+        (share, name, crate::store::replays::whole_seconds(limit))
+    })
 }
 
 fn millis(d: Duration) -> u64 {
@@ -251,8 +256,7 @@ mod tests {
             meter.ended(call(1_000_000 + i * 1_000, None));
         }
         meter.ended(call(1_030_000, Some(ErrorClass::RateLimited)));
-        let quota =
-            Quota { requests_per_minute: Some(60.0), tokens_per_minute: Some(2_000), ..Quota::default() };
+        let quota = Quota { requests_per_minute: Some(60.0), tokens_per_minute: Some(2_000), ..Quota::default() };
         let now = meter.now(Millis(1_031_000), &quota);
         assert_eq!((now.accepted, now.refused), (30, 1));
         assert_eq!((now.bound_by, now.quota), ("tokens_per_minute", 2_000));

@@ -117,7 +117,11 @@ impl Default for Metrics {
         r.register("breaker_opened", "Times that a breaker opened", m.breaker_opened.clone());
         r.register("answer_seconds", "Time from sending a call to its end", m.answer_seconds.clone());
         r.register("permit_wait_seconds", "Time that calls waited for their permit", m.wait_seconds.clone());
-        r.register("utilisation_ratio", "Accepted calls over the quota, sliding 60 s, binding dimension", m.utilisation.clone());
+        r.register(
+            "utilisation_ratio",
+            "Accepted calls over the quota, sliding 60 s, binding dimension",
+            m.utilisation.clone(),
+        );
         r.register("queued", "Callers and records that wait for a permit", m.queued.clone());
         r.register("in_flight", "Calls under way", m.in_flight.clone());
         r.register("bucket_requests", "Requests left in the bucket", m.tokens_left.clone());

@@ -5,7 +5,6 @@ use std::{net::SocketAddr, sync::Arc};
 
 use app::model::Problem;
 use axum::{
-    Extension,
     extract::{ConnectInfo, Request, State},
     middleware::Next,
     response::{IntoResponse, Redirect, Response},
@@ -76,11 +75,19 @@ pub async fn same_origin(State(access): State<Access>, request: Request, next: N
 
 fn foreign(access: &Access, request: &Request) -> Option<Problem> {
     let headers = request.headers();
-    let host = headers.get(header::HOST).and_then(|h| h.to_str().ok()).or_else(|| request.uri().authority().map(http::uri::Authority::as_str));
+    let host = headers
+        .get(header::HOST)
+        .and_then(|h| h.to_str().ok())
+        .or_else(|| request.uri().authority().map(http::uri::Authority::as_str));
     let Some(host) = host.filter(|h| access.knows_host(h)) else {
         return Some(
-            Problem::new(421, "unknown-host", "Not reached under this name", "the Host header names no host of this server; nothing was done")
-                .hint("use the loopback address, or add the name to public_hosts in penstock.toml"),
+            Problem::new(
+                421,
+                "unknown-host",
+                "Not reached under this name",
+                "the Host header names no host of this server; nothing was done",
+            )
+            .hint("use the loopback address, or add the name to public_hosts in penstock.toml"),
         );
     };
     let refuse = |what: &str| {
@@ -90,7 +97,11 @@ fn foreign(access: &Access, request: &Request) -> Option<Problem> {
         )
     };
     if let Some(origin) = headers.get(header::ORIGIN) {
-        let same = origin.to_str().ok().and_then(|o| o.split_once("://")).is_some_and(|(_, authority)| authority.eq_ignore_ascii_case(host));
+        let same = origin
+            .to_str()
+            .ok()
+            .and_then(|o| o.split_once("://"))
+            .is_some_and(|(_, authority)| authority.eq_ignore_ascii_case(host));
         if !same {
             return refuse("the Origin is another site");
         }
@@ -122,7 +133,11 @@ pub async fn workers(
     if may {
         return next.run(request).await;
     }
-    let detail = if shown.is_some() { "the Penstock-Key is not right" } else { "a worker on another host must show a Penstock-Key" };
+    let detail = if shown.is_some() {
+        "the Penstock-Key is not right"
+    } else {
+        "a worker on another host must show a Penstock-Key"
+    };
     problem::respond(
         &Problem::new(401, "no-key", "Not let in", format!("{detail}; nothing was sent"))
             .hint("the key is what PENSTOCK_WORKER_KEY says in the server's environment"),
@@ -162,7 +177,8 @@ async fn who(access: &Access, peer: SocketAddr, headers: &HeaderMap) -> Result<O
             return Ok(Some("operator (API)"));
         }
         if !access.may_try() {
-            return Err(Problem::new(429, "too-many-tries", "Too many wrong passwords", "nothing was done").hint("wait a minute"));
+            return Err(Problem::new(429, "too-many-tries", "Too many wrong passwords", "nothing was done")
+                .hint("wait a minute"));
         }
         return Ok(None);
     }
@@ -172,7 +188,8 @@ async fn who(access: &Access, peer: SocketAddr, headers: &HeaderMap) -> Result<O
 }
 
 fn not_signed_in(request: &Request) -> Response {
-    let wants_page = request.headers().get(header::ACCEPT).and_then(|a| a.to_str().ok()).is_some_and(|a| a.contains("text/html"));
+    let wants_page =
+        request.headers().get(header::ACCEPT).and_then(|a| a.to_str().ok()).is_some_and(|a| a.contains("text/html"));
     let path = request.uri().path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
     if wants_page && !path.starts_with("/api/") {
         let to: String = url::form_urlencoded::byte_serialize(path.as_bytes()).collect();
@@ -202,16 +219,15 @@ pub async fn armour(request: Request, next: Next) -> Response {
     response
 }
 
-/// The operator of a request, for pages.
-pub type CurrentOperator = Extension<Operator>;
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_hosts_name_is_what_stands_before_its_port() {
-        for (authority, name) in [("localhost:7070", "localhost"), ("[::1]:7070", "[::1]"), ("[::1]", "[::1]"), ("a.b", "a.b")] {
+        for (authority, name) in
+            [("localhost:7070", "localhost"), ("[::1]:7070", "[::1]"), ("[::1]", "[::1]"), ("a.b", "a.b")]
+        {
             assert_eq!(host_name(authority), name);
         }
     }

@@ -23,7 +23,6 @@ pub fn site_hash() -> Option<String> {
 }
 
 /// `GET /assets/{hash}/{*file}`: the smallest form of the file that the browser takes.
-#[expect(clippy::unused_async, reason = "axum takes handlers that are async")]
 pub async fn serve(Path((hash, file)): Path<(String, String)>, headers: HeaderMap) -> Response {
     let path = format!("assets/{hash}/{file}");
     let encoding = Encoding::choose(&headers);

@@ -1,6 +1,9 @@
 //! `GET /prefs?lang=zh&to=/pending`: sets a preference's cookie and comes back. Works without JavaScript.
 
-use app::{Lang, Theme, prefs::{LANG_COOKIE, THEME_COOKIE}};
+use app::{
+    Lang, Theme,
+    prefs::{LANG_COOKIE, THEME_COOKIE},
+};
 use axum::{
     extract::Query,
     response::{IntoResponse, Redirect, Response},

@@ -17,7 +17,7 @@ use crate::rest::problem;
 /// The cookie's name.
 const COOKIE: &str = "penstock_session";
 /// How long a session lasts.
-const LASTS: Duration = Duration::from_secs(12 * 60 * 60);
+const LASTS: Duration = Duration::from_hours(12);
 /// What the store keeps of a token.
 pub fn hash(token: &str) -> Vec<u8> {
     Sha256::digest(token.as_bytes()).to_vec()
@@ -58,13 +58,20 @@ pub struct SignIn {
 
 /// Only a path of ours: never a way to another site.
 pub fn local_path(to: &str) -> &str {
-    let ours = to.starts_with('/') && !to.starts_with("//") && !to.starts_with("/\\") && !to.chars().any(char::is_control);
+    let ours =
+        to.starts_with('/') && !to.starts_with("//") && !to.starts_with("/\\") && !to.chars().any(char::is_control);
     if ours { to } else { "/" }
 }
 
 fn cookie(token: &str, seconds: u64) -> HeaderValue {
     let text = format!("{COOKIE}={token}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}");
     HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static("penstock_session=; Path=/"))
+}
+
+/// 256 random bits.
+fn new_token() -> String {
+    use base64::Engine;
+    base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(rand::random::<[u8; 32]>())
 }
 
 /// `POST /login`.
@@ -78,7 +85,7 @@ pub async fn sign_in(State(access): State<Access>, Form(form): Form<SignIn>) -> 
         tracing::warn!("a sign-in was refused");
         return Redirect::to(&format!("/login?failed=wrong&to={back}")).into_response();
     }
-    let token: String = rand::random_iter::<u8>().take(32).map(|b| format!("{b:02x}")).collect();
+    let token: String = new_token();
     let now = access.app.clock.wall();
     if let Err(error) = access.app.store.add_session(hash(&token), now, now.plus(LASTS)).await {
         return problem::respond(&problem::store(&error));
@@ -106,7 +113,13 @@ mod tests {
 
     #[test]
     fn signing_in_never_leads_to_another_site() {
-        for (to, led) in [("/pending?a=1", "/pending?a=1"), ("//evil.example", "/"), ("https://evil.example", "/"), ("/\\evil", "/"), ("", "/")] {
+        for (to, led) in [
+            ("/pending?a=1", "/pending?a=1"),
+            ("//evil.example", "/"),
+            ("https://evil.example", "/"),
+            ("/\\evil", "/"),
+            ("", "/"),
+        ] {
             assert_eq!(local_path(to), led);
         }
     }
