@@ -1,6 +1,6 @@
 //! The console's addresses and the API's, written in one place and escaped.
 
-use crate::model::{Disposition, ErrorClass, PendingFilter, RecordId};
+use crate::model::{Disposition, ErrorClass, PendingFilter, PendingQuery, RecordId};
 
 /// The overview.
 pub const OVERVIEW: &str = "/";
@@ -80,6 +80,20 @@ pub fn pending_of_upstream(upstream: &str) -> String {
 /// One pending record, beside the list under the same filter.
 pub fn pending_record(id: RecordId, filter: &PendingFilter) -> String {
     format!("{PENDING}/{id}{}", filter_query(filter, None))
+}
+
+/// A page of the pending list.
+pub fn pending_page(page: &PendingQuery) -> String {
+    format!("{PENDING}{}", page_query(page))
+}
+
+/// One pending record, beside the same page of the list.
+pub fn pending_record_in(id: RecordId, page: &PendingQuery) -> String {
+    format!("{PENDING}/{id}{}", page_query(page))
+}
+
+fn page_query(page: &PendingQuery) -> String {
+    filter_query(&page.filter, page.after.as_ref().map(|after| after.0.as_str()))
 }
 
 /// An upstream's quota.

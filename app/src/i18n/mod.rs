@@ -17,8 +17,8 @@ pub use common::CommonText;
 pub use connect::ConnectText;
 pub use format::{Moment, age_s, whole};
 pub use overview::OverviewText;
-pub use pending::PendingText;
-pub use quotas::QuotasText;
+pub use pending::{DecideText, DetailText, PendingText};
+pub use quotas::{FieldsText, QuotasText};
 pub use replays::ReplaysText;
 pub use words::Words;
 
