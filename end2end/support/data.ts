@@ -1,0 +1,98 @@
+import { expect } from '@playwright/test';
+import type { Json, Penstock } from './penstock.ts';
+
+/**
+ * An upstream's configuration that decides at once: no retries, nothing put off, and a breaker that stays out of the
+ * way unless a test wants one.
+ */
+export function upstream(baseUrl: string, changes: Json = {}): Json {
+  return {
+    base_url: baseUrl,
+    profile: 'openai',
+    quota: { requests_per_minute: 60_000, concurrency: 32, judged_window_s: 1, safety: 1 },
+    retry: { max_retries: 0, defer_max_s: 0, base_s: 0.05 },
+    breaker: { failure_rate: 1, min_samples: 100_000, quick: false },
+    ...changes,
+  };
+}
+
+export async function addUpstream(penstock: Penstock, name: string, config: Json): Promise<void> {
+  await penstock.api('PUT', `/upstreams/${name}`, { config, reason: 'for the test' });
+}
+
+/** How many open records a filter matches. */
+export async function pendingCount(penstock: Penstock, query = ''): Promise<number> {
+  const page = await penstock.api<{ total: { n: number } }>('GET', `/pending${query}`);
+  return page.total.n;
+}
+
+/** Waits until so many records are pending. */
+export async function pendingAre(penstock: Penstock, n: number): Promise<void> {
+  await expect.poll(() => pendingCount(penstock), { timeout: 30_000 }).toBe(n);
+}
+
+const record = (name: string, path: string, n: number, extra: Json = {}): Json => ({
+  upstream: name,
+  path: `/v1/${path}`,
+  idempotency_key: `${name}-${path}-${n}`,
+  body: { n },
+  ...extra,
+});
+
+/** A working day: two upstreams, one of each kind of failure, a breaker held open, a replay that is over. */
+export async function someData(penstock: Penstock, baseUrl: string, mend: (broken: boolean) => void): Promise<void> {
+  await addUpstream(penstock, 'vision', upstream(baseUrl));
+  await addUpstream(penstock, 'chat', upstream(baseUrl));
+  const kinds = ['down', 'content', 'bad', 'key', 'limit', 'slow'];
+  await penstock.submit(kinds.flatMap((kind) => [1, 2, 3].map((n) => record('vision', kind, n, { engine: `fme-${n}` }))));
+  await penstock.submit([record('chat', 'ok', 1), record('chat', 'ok', 2), record('chat', 'down', 1)]);
+  await pendingAre(penstock, 19);
+  mend(false);
+  await penstock.api('POST', '/replays', { filter: { error_class: 'server_error', upstream: 'chat' } });
+  await expect
+    .poll(async () => (await penstock.api<{ state: string }[]>('GET', '/replays'))[0]?.state, { timeout: 20_000 })
+    .toBe('done');
+  mend(true);
+  await penstock.api('POST', '/breakers/chat/trip', { reason: '服务商维护', for_s: 3_600 });
+  await penstock.submit([record('chat', 'ok', 3)]);
+}
+
+const word = 'x'.repeat(180);
+
+/** Everything there can be too much of: records, upstreams, versions, replays; long names, long words, long messages. */
+export async function muchData(penstock: Penstock, baseUrl: string, mend: (broken: boolean) => void): Promise<void> {
+  const long = `${'very-long-upstream-name-'.repeat(3)}end`.slice(0, 64);
+  const names = [long, 'vision', 'chat', ...Array.from({ length: 21 }, (_, n) => `regional-endpoint-${n}`)];
+  for (const name of names) await addUpstream(penstock, name, upstream(baseUrl));
+  const kinds = ['down', 'content', 'bad', 'key', 'limit', 'slow'];
+  const messages = [
+    `一张很长的图片说明 ${'图像被安全系统拒绝，'.repeat(40)}`,
+    `https://provider.example/${word}?${word}`,
+    `tile ${'12/2048/1361 '.repeat(60)}`,
+    '',
+  ];
+  const records = Array.from({ length: 3_000 }, (_, n) => {
+    const name = names[n % 5] ?? 'vision';
+    const kind = kinds[n % kinds.length] ?? 'down';
+    return record(name, `${word}/${kind}`, n, {
+      engine: n % 3 === 0 ? `engine-${word}`.slice(0, 128) : 'fme-1',
+      idempotency_key: `${word}-${n}`,
+      body: { say: messages[n % messages.length], n, filler: n === 0 ? 'y'.repeat(200_000) : '' },
+    });
+  });
+  for (let at = 0; at < records.length; at += 1_000) await penstock.submit(records.slice(at, at + 1_000));
+  await pendingAre(penstock, records.length);
+  for (let n = 0; n < 25; n += 1) {
+    const { version } = await penstock.api<{ version: number }>('GET', `/upstreams/${long}`);
+    const config = upstream(baseUrl, { quota: { requests_per_minute: 6_000_000 + n, safety: 1 } });
+    await penstock.api('PUT', `/upstreams/${long}`, { config, expected_version: version, reason: `${word} ${n}` });
+  }
+  for (const name of names.slice(0, 5)) {
+    await penstock.api('POST', `/breakers/${name}/trip`, { reason: word, for_s: 86_400 });
+  }
+  // Held by their breakers, these replays go on for as long as the test looks.
+  for (const name of names.slice(0, 3)) {
+    await penstock.api('POST', '/replays', { filter: { upstream: name, error_class: 'timeout', text: '一张很长的图片' } });
+  }
+  mend(true);
+}
