@@ -52,11 +52,7 @@ fn samples(app: &App, from_s: i64) -> Vec<Sample> {
             let quota = upstream.settings().config.quota.clone();
             let (utilisation, accepted, refused, failures, queued) =
                 upstream.meter.sample(from_s, i64::from(STEP_S), &quota);
-            let breaker = if crate::operator::breakers::holds_back(upstream) {
-                app::model::BreakerState::Open
-            } else {
-                crate::operator::breakers::state_of(upstream.governor.snapshot().breaker.computed)
-            };
+            let breaker = crate::operator::breakers::effective(upstream);
             let at = Millis(from_s * 1_000).to_utc();
             Sample {
                 upstream: upstream.name.clone(),

@@ -10,7 +10,7 @@ use app::model::{
     upstream::{FieldProblem, UpstreamConfig},
 };
 use http::{HeaderName, HeaderValue};
-use limiter::{Fill, Transition};
+use limiter::{Cost, Fill, Transition};
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
@@ -37,6 +37,8 @@ pub struct Settings {
     pub client: reqwest::Client,
     /// When it came in force.
     pub updated_at: Millis,
+    /// Tokens that may go at once, where tokens are limited.
+    token_burst: Option<u64>,
 }
 
 impl Settings {
@@ -63,7 +65,19 @@ impl Settings {
             .build()
             .map_err(|e| vec![FieldProblem::new("base_url", "not_a_url", e.to_string())])?;
         let credential_missing = config.auth.is_some() && credential.is_none();
-        Ok(Self { version, config, policy, auth: credential, credential_missing, client, updated_at })
+        let token_burst =
+            scheduler_spec(&config).map_err(|p| vec![p])?.quota.tokens_per_minute.map(|bucket| bucket.burst.get());
+        Ok(Self { token_burst, version, config, policy, auth: credential, credential_missing, client, updated_at })
+    }
+}
+
+impl Settings {
+    /// What a call of so many tokens asks of the limiter. One that is larger than the burst, yet within a minute's quota, waits
+    /// for a full bucket and is charged the rest when it ends, as a debt: else it could never go (L11: the burst holds the largest
+    /// allowed call, and nobody told us which that is).
+    pub fn cost(&self, tokens: u64) -> Cost {
+        let within_a_minute = self.config.quota.tokens_per_minute.is_some_and(|minute| tokens <= minute);
+        Cost::call(self.token_burst.filter(|_| within_a_minute).map_or(tokens, |burst| tokens.min(burst)))
     }
 }
 
@@ -79,6 +93,14 @@ fn credential(
     let mut rest = auth.value.as_str();
     while let Some((before, after)) = rest.split_once("${") {
         let Some((named, after)) = after.split_once('}') else { return Err(bad("auth.value")) };
+        // Ours are secrets of this program, not of an upstream: an operator must not be able to send them somewhere.
+        if named.starts_with("PENSTOCK_") && !named.starts_with("PENSTOCK_KEY_") {
+            return Err(FieldProblem::new(
+                "auth.value",
+                "literal_secret",
+                "may not name one of Penstock's own variables",
+            ));
+        }
         let Some(secret) = variable(named).filter(|s| !s.is_empty()) else { return Ok(None) };
         value.push_str(before);
         value.push_str(&secret);

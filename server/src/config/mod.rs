@@ -102,7 +102,7 @@ pub enum ConfigError {
     /// Other hosts could reach it without a password.
     #[error(
         "listening on {0} lets other hosts in, and no password is set. Set PENSTOCK_PASSWORD (and PENSTOCK_WORKER_KEY for \
-         workers on other hosts), or listen on 127.0.0.1"
+         workers on other hosts, and the server's name in public_hosts), or listen on 127.0.0.1"
     )]
     Unprotected(SocketAddr),
 }

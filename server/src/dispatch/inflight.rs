@@ -75,14 +75,16 @@ impl InFlight {
         let took = self.clock.now().since(self.started);
         let failure = verdict.failure();
         let sent = failure.is_none_or(|f| f.sent);
-        let tokens = verdict.usage().map(|u| u.total);
+        // A figure that is beyond reason is the upstream's fault and must not become a debt of ours.
+        let believable = self.estimate.saturating_mul(100).max(1_000_000);
+        let tokens = verdict.usage().map(|u| u.total.min(believable));
         let mut signal = verdict.breaker_signal(record);
         if signal == Signal::RateLimited && !counts_rate_limits(self.settings.config.kind) {
             signal = Signal::Ignored;
         }
         self.hold_if_asked(failure);
         if let Some(permit) = self.permit.take() {
-            permit.settle(Settlement { tokens, signal, sent });
+            permit.settle(Settlement { tokens: Some(tokens.unwrap_or(self.estimate)), signal, sent });
         }
         let class = failure.map(|f| f.class);
         self.upstream.meter.ended(Ended {

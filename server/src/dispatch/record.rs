@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use app::model::{ErrorClass, RecordId, Suggestion};
-use limiter::{Ask, Class, Cost, Refusal};
+use limiter::{Ask, Class, Refusal};
 use reqwest::Method;
 
 use super::{
@@ -43,7 +43,7 @@ pub async fn take_turn(app: &Arc<App>, upstream: &Arc<Upstream>, record: StoredR
         park_unsent(app, id, failure).await;
         return Turn::Done;
     }
-    let ask = Ask { class: lane, cost: Cost::call(record.token_estimate) };
+    let ask = Ask { class: lane, cost: settings.cost(record.token_estimate) };
     let permit = tokio::select! {
         permit = upstream.governor.acquire(ask, None) => permit,
         () = upstream.stop.cancelled() => return Turn::Held,
@@ -136,9 +136,6 @@ async fn attempt(
         }
         return;
     };
-    if record.budget_attempts > 1 && record.error_class == Some(ErrorClass::Timeout) {
-        app.metrics.possibly_twice(&upstream.name);
-    }
     let flight = InFlight::begin(
         upstream.clone(),
         settings.clone(),
@@ -235,6 +232,8 @@ async fn conclude(
             Ok(ended) => {
                 if ended {
                     app.record_ended(id);
+                } else if verdict.failure().is_some_and(|f| f.retryable == Retryable::UnknownOutcome) {
+                    app.metrics.possibly_twice(&record.upstream);
                 }
                 return;
             }

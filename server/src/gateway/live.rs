@@ -7,7 +7,7 @@ use app::model::{Problem, RecordId};
 use axum::{body::Body, response::Response};
 use bytes::Bytes;
 use http::StatusCode;
-use limiter::{Ask, Class, Cost, Nanos};
+use limiter::{Ask, Class, Nanos};
 
 use super::{
     Arrived, Incoming, answer,
@@ -15,7 +15,7 @@ use super::{
     passing::{Afterwards, Passing},
 };
 use crate::{
-    classify::{self, Answer, Failure, Inspector, Verdict},
+    classify::{self, Answer, Failure, Inspector, Retryable, Verdict},
     dispatch::{
         headers,
         inflight::{InFlight, millis},
@@ -105,7 +105,7 @@ impl Live<'_> {
             } else {
                 Class::Batch
             };
-            let ask = Ask { class, cost: Cost::call(self.estimate) };
+            let ask = Ask { class, cost: self.arrived.settings.cost(self.estimate) };
             let permit = match self.arrived.upstream.governor.acquire(ask, Some(self.give_up)).await {
                 Ok(permit) => permit,
                 Err(denied) => return self.denied(denied).await,
@@ -128,6 +128,9 @@ impl Live<'_> {
             };
             if self.app.clock.now() + wait >= self.give_up {
                 return self.out_of_time(failed).await;
+            }
+            if failed.failure.retryable == Retryable::UnknownOutcome {
+                self.app.metrics.possibly_twice(&self.arrived.upstream.name);
             }
             self.waited += wait;
             tokio::time::sleep(wait).await;
@@ -208,6 +211,10 @@ impl Live<'_> {
             let mut out = Response::new(Body::from_stream(passing));
             *out.status_mut() = status;
             *out.headers_mut() = headers::for_caller(&from_upstream);
+            // The body goes on byte for byte, so its length holds; and if it is cut off, the caller notices.
+            if let Some(length) = from_upstream.get(http::header::CONTENT_LENGTH) {
+                out.headers_mut().insert(http::header::CONTENT_LENGTH, length.clone());
+            }
             trace.put(out.headers_mut());
             return Attempted::Passing(Box::new(out));
         }
@@ -220,6 +227,10 @@ impl Live<'_> {
         let verdict = classify::classify(settings.config.profile, &seen);
         let made = flight.end(&verdict, Some(status.as_u16()), number);
         self.attempts.push(made);
+        let mut from_upstream = from_upstream;
+        if !read.whole {
+            from_upstream.insert("penstock-result-cut", http::HeaderValue::from_static("true"));
+        }
         let answer = Some((status, from_upstream, read.bytes));
         match verdict {
             Verdict::Failure(failure) => Attempted::Failed(Box::new(Failed { failure, answer })),

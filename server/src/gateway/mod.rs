@@ -208,6 +208,9 @@ async fn take_in(app: &App, headers: &HeaderMap, body: Body) -> Result<Incoming,
     while let Some(chunk) = stream.next().await {
         let chunk = chunk.map_err(|e| Problem::new(400, "body-cut", "The body broke off", e.to_string()))?;
         read.extend_from_slice(&chunk);
+        if u64::try_from(read.len()).is_ok_and(|n| n > app.limits.max_body_bytes) {
+            return Err(too_large(app.limits.max_body_bytes));
+        }
         if read.len() > app.limits.retry_body_bytes {
             let most = app.limits.max_body_bytes;
             let so_far = u64::try_from(read.len()).unwrap_or(u64::MAX);

@@ -42,11 +42,16 @@ pub fn cause_of(cause: Cause) -> Option<BreakerCause> {
 
 /// Whether calls are held back now, whoever decided it.
 pub fn holds_back(upstream: &Upstream) -> bool {
+    effective(upstream) == BreakerState::Open
+}
+
+/// The state that calls meet: what a person set, else what was computed.
+pub fn effective(upstream: &Upstream) -> BreakerState {
     let view = upstream.governor.snapshot().breaker;
     match view.forced {
-        limiter::Forced::ForcedOpen { .. } => true,
-        limiter::Forced::Disabled | limiter::Forced::MetricsOnly => false,
-        limiter::Forced::None => view.computed == Computed::Open,
+        limiter::Forced::ForcedOpen { .. } => BreakerState::Open,
+        limiter::Forced::Disabled | limiter::Forced::MetricsOnly => BreakerState::Closed,
+        limiter::Forced::None => state_of(view.computed),
     }
 }
 

@@ -77,7 +77,8 @@ struct LineAnswer {
 struct Lines {
     accepted: usize,
     rejected: usize,
-    lines: Vec<LineAnswer>,
+    #[serde(rename = "lines")]
+    answers: Vec<LineAnswer>,
 }
 
 fn unfit(field: &str, why: &str) -> Problem {
@@ -292,7 +293,7 @@ impl LinesDoor<'_> {
                 self.ready.push((self.number, record));
             }
             Err(problem) => {
-                self.answers.push(LineAnswer { number: self.number, accepted: None, problem: Some(problem) })
+                self.answers.push(LineAnswer { number: self.number, accepted: None, problem: Some(problem) });
             }
         }
         if self.ready.len() >= LINES { self.store().await } else { Ok(()) }
@@ -336,8 +337,8 @@ impl LinesDoor<'_> {
         }
         self.answers.sort_by_key(|a| a.number);
         let rejected = self.answers.iter().filter(|a| a.problem.is_some()).count();
-        let told = Lines { accepted: self.answers.len() - rejected, rejected, lines: self.answers };
-        let worst = told.lines.iter().filter_map(|l| l.problem.as_ref()).map(|p| p.status).max();
+        let told = Lines { accepted: self.answers.len() - rejected, rejected, answers: self.answers };
+        let worst = told.answers.iter().filter_map(|l| l.problem.as_ref()).map(|p| p.status).max();
         let status = match worst {
             Some(worst) if told.accepted == 0 => {
                 StatusCode::from_u16(worst).unwrap_or(StatusCode::UNPROCESSABLE_ENTITY)

@@ -72,7 +72,7 @@ async fn insert_attempt(tx: &mut Tx, id: RecordId, a: &NewAttempt) -> Result<(),
     let failure = a.failure.as_ref();
     sqlx::query(
         "insert into attempt (record_id, number, at, took_ms, waited_ms, sent, status, error_class, code, message, rule) \
-         values (?1, (select coalesce(max(number), 0) + 1 from attempt where record_id = ?1), ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+         values (?1, (select coalesce(max(number), 0) + 1 from attempt where record_id = ?1), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     )
     .bind(id.as_i64())
     .bind(a.at.0)

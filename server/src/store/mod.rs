@@ -76,6 +76,7 @@ impl Store {
             std::fs::create_dir_all(folder)
                 .map_err(|source| OpenError::NotWritable { path: shown.clone(), source: source.into() })?;
         }
+        private(path).map_err(|source| OpenError::NotWritable { path: shown.clone(), source: source.into() })?;
         let options = SqliteConnectOptions::new()
             .filename(path)
             .create_if_missing(true)
@@ -147,9 +148,19 @@ impl Store {
 
     /// Commits what is queued and closes the database.
     pub async fn close(&self) {
-        self.writer.close().await;
+        // Readers first: the last connection to close brings the write-ahead log home.
         self.readers.close().await;
+        self.writer.close().await;
     }
+}
+
+/// Payloads are the callers' business: the file is made readable for its owner alone.
+fn private(path: &Path) -> std::io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map(drop)
 }
 
 fn open_error(path: &str, source: sqlx::Error) -> OpenError {

@@ -46,6 +46,7 @@ impl Store {
                         discarded,
                     ),
                     ("delete from sample where (upstream, at) in (select upstream, at from sample where at < ? limit ?)", samples),
+                    ("delete from breaker_event where id in (select id from breaker_event where at < ? limit ?)", discarded),
                     ("delete from session where token_hash in (select token_hash from session where expires_at < ? limit ?)", now.0),
                     ("delete from replay where id in (select id from replay where state in ('done', 'cancelled') and finished_at < ? limit ?)", discarded),
                 ] {

@@ -24,6 +24,9 @@ pub struct Sample {
 impl Store {
     /// Keeps samples; those of the same upstream and time are replaced.
     pub async fn save_samples(&self, samples: Vec<Sample>) -> Result<(), StoreError> {
+        if samples.is_empty() {
+            return Ok(());
+        }
         self.write(move |tx| {
             Box::pin(async move {
                 let mut sql: QueryBuilder<Sqlite> = QueryBuilder::new(

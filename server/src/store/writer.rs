@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
+use futures_util::{FutureExt, future::BoxFuture};
 use sqlx::{Connection, Executor, SqliteConnection};
 use tokio::sync::{Mutex, mpsc, oneshot};
 
@@ -191,7 +191,9 @@ enum Failed {
 /// A savepoint around each job, so that one that fails takes nothing else along.
 async fn run_one(connection: &mut SqliteConnection, job: &mut dyn Job) -> Result<(), Failed> {
     connection.execute("savepoint job").await.map_err(|e| Failed::All(e.into()))?;
-    match job.run(connection).await {
+    // A job that panics takes neither the writer nor anybody else's work along.
+    let ran = std::panic::AssertUnwindSafe(job.run(connection)).catch_unwind().await;
+    match ran.unwrap_or_else(|_| Err(sqlx::Error::WorkerCrashed)) {
         Ok(()) => {
             connection.execute("release job").await.map_err(|e| Failed::All(e.into()))?;
             Ok(())

@@ -8,7 +8,7 @@ use http::{HeaderValue, StatusCode, header, request::Parts};
 use leptos::prelude::{LeptosOptions, provide_context, use_context};
 use leptos_axum::{LeptosRoutes, ResponseOptions, generate_route_list};
 
-use super::{access::Access, assets};
+use super::{access::Access, assets, session};
 use crate::operator::Operator;
 
 /// What Leptos' handlers are given.
@@ -31,13 +31,14 @@ fn text<'p>(parts: &'p Parts, name: &http::HeaderName) -> &'p str {
 fn provide(password_is_set: bool) {
     let Some(parts) = use_context::<Parts>() else { return };
     let operator = parts.extensions.get::<Operator>().cloned();
-    let origin = format!("http://{}", text(&parts, &header::HOST));
-    let session = password_is_set && operator.is_some();
+    let scheme = if session::behind_tls(&parts.headers) { "https" } else { "http" };
+    let origin = format!("{scheme}://{}", text(&parts, &header::HOST));
+    let signed_in = password_is_set && operator.is_some();
     provide_context(Prefs::from_headers(
         text(&parts, &header::COOKIE),
         text(&parts, &header::ACCEPT_LANGUAGE),
         origin,
-        session,
+        signed_in,
     ));
     if let Some(operator) = operator {
         let api: SharedApi = Arc::new(operator);

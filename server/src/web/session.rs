@@ -63,8 +63,14 @@ pub fn local_path(to: &str) -> &str {
     if ours { to } else { "/" }
 }
 
-fn cookie(token: &str, seconds: u64) -> HeaderValue {
-    let text = format!("{COOKIE}={token}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}");
+/// Whether a proxy in front says that the browser came by TLS. Believed for what can only make things stricter.
+pub fn behind_tls(headers: &HeaderMap) -> bool {
+    headers.get("x-forwarded-proto").is_some_and(|p| p.as_bytes().eq_ignore_ascii_case(b"https"))
+}
+
+fn cookie(token: &str, seconds: u64, tls: bool) -> HeaderValue {
+    let secure = if tls { "; Secure" } else { "" };
+    let text = format!("{COOKIE}={token}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}{secure}");
     HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static("penstock_session=; Path=/"))
 }
 
@@ -75,7 +81,7 @@ fn new_token() -> String {
 }
 
 /// `POST /login`.
-pub async fn sign_in(State(access): State<Access>, Form(form): Form<SignIn>) -> Response {
+pub async fn sign_in(State(access): State<Access>, headers: HeaderMap, Form(form): Form<SignIn>) -> Response {
     let to = local_path(&form.to).to_owned();
     let back: String = url::form_urlencoded::byte_serialize(to.as_bytes()).collect();
     if !access.may_try() {
@@ -91,7 +97,7 @@ pub async fn sign_in(State(access): State<Access>, Form(form): Form<SignIn>) -> 
         return problem::respond(&problem::store(&error));
     }
     let mut response = Redirect::to(&to).into_response();
-    response.headers_mut().insert(header::SET_COOKIE, cookie(&token, LASTS.as_secs()));
+    response.headers_mut().insert(header::SET_COOKIE, cookie(&token, LASTS.as_secs(), behind_tls(&headers)));
     response
 }
 
@@ -103,7 +109,7 @@ pub async fn sign_out(State(access): State<Access>, headers: HeaderMap) -> Respo
         return problem::respond(&problem::store(&error));
     }
     let mut response = Redirect::to("/login").into_response();
-    response.headers_mut().insert(header::SET_COOKIE, cookie("", 0));
+    response.headers_mut().insert(header::SET_COOKIE, cookie("", 0, behind_tls(&headers)));
     response
 }
 
