@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
-use http::{HeaderMap, Method, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use reqwest::Url;
 
 use super::headers;
@@ -58,8 +58,11 @@ pub async fn head(
         out.remove(header::AUTHORIZATION);
         out.insert(name.clone(), value.clone());
     }
-    if let Some(key) = call.idempotency_key.as_deref().and_then(|k| http::HeaderValue::from_str(k).ok()) {
+    if let Some(key) = call.idempotency_key.as_deref().and_then(|k| HeaderValue::from_str(k).ok()) {
         out.insert("idempotency-key", key);
+    }
+    if let Some(length) = length(call, &body) {
+        out.insert(header::CONTENT_LENGTH, length);
     }
     let request = settings.client.request(call.method.clone(), call.url.clone()).headers(out).body(body);
     match tokio::time::timeout(first_byte, request.send()).await {
@@ -69,12 +72,49 @@ pub async fn head(
     }
 }
 
+/// The length, where the client would not say it by itself: an upstream may insist on one.
+fn length(call: &Call, body: &reqwest::Body) -> Option<HeaderValue> {
+    match body.as_bytes() {
+        // RFC 9110, 8.6: methods that usually bring a body say that they bring none.
+        Some([]) => [Method::POST, Method::PUT, Method::PATCH].contains(&call.method).then(|| HeaderValue::from(0)),
+        Some(_) => None,
+        // On its way from the caller, who said it.
+        None if call.headers.contains_key(header::TRANSFER_ENCODING) => None,
+        None => call.headers.get(header::CONTENT_LENGTH).cloned(),
+    }
+}
+
 fn seconds(d: Duration) -> f64 {
     (d.as_secs_f64() * 10.0).round() / 10.0
 }
 
+/// What can be wrong with a body that is passed on while it comes.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CallersBody {
+    /// It is larger than what is passed on.
+    #[error("the body is larger than max_body_bytes")]
+    TooLarge,
+    /// The caller stopped sending.
+    #[error("the caller's body broke off: {0}")]
+    Cut(String),
+}
+
+/// Whether the caller's own body is what broke a call.
+fn is_callers(error: &reqwest::Error) -> bool {
+    let mut cause: Option<&dyn std::error::Error> = std::error::Error::source(error);
+    while let Some(error) = cause {
+        if error.is::<CallersBody>() {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}
+
 fn describe(error: &reqwest::Error) -> Break {
-    let how = if error.is_builder() {
+    let how = if is_callers(error) {
+        Broken::CallersBody
+    } else if error.is_builder() {
         Broken::Unsendable
     } else if error.is_connect() && error.is_timeout() {
         Broken::TimeoutConnect

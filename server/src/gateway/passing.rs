@@ -44,6 +44,8 @@ type Chunks = Pin<Box<dyn Stream<Item = reqwest::Result<Bytes>> + Send>>;
 pub(super) struct Passing {
     chunks: Chunks,
     going: Option<Going>,
+    /// Bytes still to come, where the upstream said how many: the server reads no further, so their end is the answer's.
+    left: Option<u64>,
     /// Longest pause between two chunks.
     patience: Duration,
     pause: Pin<Box<Sleep>>,
@@ -59,11 +61,22 @@ impl Passing {
         after: Afterwards,
     ) -> Self {
         let status = response.status().as_u16();
-        Self {
+        let left = response.content_length();
+        let mut passing = Self {
             chunks: Box::pin(response.bytes_stream()),
             going: Some(Going { flight, inspector, status, after }),
+            left,
             patience,
             pause: Box::pin(tokio::time::sleep(patience)),
+        };
+        passing.end_if_whole();
+        passing
+    }
+
+    /// An answer to HEAD, a 204, a 304 is whole from the start, and nobody asks for its body.
+    fn end_if_whole(&mut self) {
+        if self.left == Some(0) {
+            self.end(None);
         }
     }
 
@@ -104,6 +117,9 @@ impl Stream for Passing {
                     going.inspector.feed(&chunk);
                 }
                 this.pause.as_mut().reset(Instant::now() + this.patience);
+                let came = u64::try_from(chunk.len()).unwrap_or(u64::MAX);
+                this.left = this.left.map(|left| left.saturating_sub(came));
+                this.end_if_whole();
                 Poll::Ready(Some(Ok(chunk)))
             }
             Poll::Ready(Some(Err(error))) => {
