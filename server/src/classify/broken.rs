@@ -23,11 +23,13 @@ pub enum Broken {
     Dropped,
     /// The connection was lost in mid-answer.
     AnswerCut,
+    /// The caller's own body broke off, or grew too large, on its way to the upstream.
+    CallersBody,
 }
 
 impl Broken {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Unsendable,
         Self::Connect,
         Self::TimeoutConnect,
@@ -36,6 +38,7 @@ impl Broken {
         Self::TimeoutBetweenBytes,
         Self::Dropped,
         Self::AnswerCut,
+        Self::CallersBody,
     ];
 
     /// Whether anything of the request went out.
@@ -45,7 +48,7 @@ impl Broken {
 
     /// Whether the upstream may have done the work although we don't know.
     pub const fn outcome_unknown(self) -> bool {
-        self.sent()
+        self.sent() && !matches!(self, Self::CallersBody)
     }
 }
 
@@ -60,12 +63,13 @@ pub const fn broken(how: Broken) -> Failure {
         Broken::TimeoutBetweenBytes => (ErrorClass::Timeout, "the answer stalled: outcome unknown"),
         Broken::Dropped => (ErrorClass::ServerError, "connection lost after sending: outcome unknown"),
         Broken::AnswerCut => (ErrorClass::ServerError, "the answer was cut off: outcome unknown"),
+        Broken::CallersBody => (ErrorClass::ClientError, "the caller's body broke off on its way: never whole"),
     };
     let mut failure = Failure::new(class, rule);
     failure.sent = how.sent();
     if how.outcome_unknown() {
         failure.retryable(Retryable::UnknownOutcome)
-    } else if matches!(how, Broken::Unsendable) {
+    } else if matches!(how, Broken::Unsendable | Broken::CallersBody) {
         failure.final_with(Suggestion::Edit)
     } else {
         failure
@@ -82,7 +86,10 @@ mod tests {
             let failure = broken(how);
             assert_eq!(failure.sent, how.sent(), "{how:?}");
             match how {
-                Broken::Unsendable => assert_eq!(failure.retryable, Retryable::No),
+                // Nobody but the caller is to blame, and what was never whole was not done.
+                Broken::Unsendable | Broken::CallersBody => {
+                    assert_eq!((failure.class, failure.retryable), (ErrorClass::ClientError, Retryable::No));
+                }
                 Broken::Connect | Broken::TimeoutConnect => {
                     assert_eq!((failure.class, failure.retryable), (ErrorClass::ServerError, Retryable::Yes));
                 }

@@ -15,7 +15,7 @@ use super::{
     passing::{Afterwards, Passing},
 };
 use crate::{
-    classify::{self, Answer, Failure, Inspector, Retryable, Verdict},
+    classify::{self, Answer, Broken, Failure, Inspector, Retryable, Verdict},
     dispatch::{
         headers,
         inflight::{InFlight, millis},
@@ -49,6 +49,8 @@ type FromUpstream = (StatusCode, http::HeaderMap, Bytes);
 struct Failed {
     failure: Failure,
     answer: Option<FromUpstream>,
+    /// The caller's own body was the reason: there is nothing to keep, since it was never whole.
+    callers_body: bool,
 }
 
 /// What one attempt led to.
@@ -123,6 +125,12 @@ impl Live<'_> {
                 Attempted::Passing(response) => return *response,
                 Attempted::Failed(failed) => *failed,
             };
+            if failed.callers_body {
+                return answer::failed(
+                    &super::too_large(self.app.limits.max_body_bytes),
+                    Trace { last_word: true, ..self.trace() },
+                );
+            }
             let Some(wait) = self.wait_before_next(&failed.failure).filter(|_| can_retry) else {
                 return self.finish(failed).await;
             };
@@ -233,16 +241,17 @@ impl Live<'_> {
         }
         let answer = Some((status, from_upstream, read.bytes));
         match verdict {
-            Verdict::Failure(failure) => Attempted::Failed(Box::new(Failed { failure, answer })),
+            Verdict::Failure(failure) => Attempted::Failed(Box::new(Failed { failure, answer, callers_body: false })),
             // Not reached: what is not good is a failure. Should a profile say otherwise, the caller gets the answer as it is.
             Verdict::Success { .. } => Attempted::Passing(Box::new(Self::as_answered(answer, self.trace()))),
         }
     }
 
     fn broke(&mut self, flight: InFlight, broken: Break, number: u64) -> Attempted {
+        let callers_body = broken.how == Broken::CallersBody;
         let failure = broken.failure();
         self.attempts.push(flight.end(&Verdict::Failure(failure.clone()), None, number));
-        Attempted::Failed(Box::new(Failed { failure, answer: None }))
+        Attempted::Failed(Box::new(Failed { failure, answer: None, callers_body }))
     }
 
     fn as_answered(answer: Option<FromUpstream>, trace: Trace) -> Response {

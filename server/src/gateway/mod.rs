@@ -19,7 +19,7 @@ use limiter::Class;
 
 use crate::{
     classify,
-    dispatch::{headers, target},
+    dispatch::{headers, send::CallersBody, target},
     rest::problem,
     state::App,
     store::records::Workload,
@@ -191,7 +191,7 @@ fn too_large(limit: u64) -> Problem {
         413,
         "body-too-large",
         "Body too large",
-        format!("the body has more than {limit} bytes; nothing was sent"),
+        format!("the body has more than {limit} bytes; it did not reach the upstream as a whole"),
     )
     .hint("send less, or raise max_body_bytes in penstock.toml")
 }
@@ -226,12 +226,12 @@ fn bounded(
     first: Bytes,
     rest: impl Stream<Item = Result<Bytes, axum::Error>> + Send + 'static,
     most: u64,
-) -> impl Stream<Item = Result<Bytes, std::io::Error>> + Send + 'static {
+) -> impl Stream<Item = Result<Bytes, CallersBody>> + Send + 'static {
     let mut total = 0_u64;
     futures_util::stream::once(async { Ok(first) }).chain(rest).map(move |chunk| {
-        let chunk = chunk.map_err(std::io::Error::other)?;
+        let chunk = chunk.map_err(|e| CallersBody::Cut(e.to_string()))?;
         total = total.saturating_add(u64::try_from(chunk.len()).unwrap_or(u64::MAX));
-        if total > most { Err(std::io::Error::other("the body is larger than max_body_bytes")) } else { Ok(chunk) }
+        if total > most { Err(CallersBody::TooLarge) } else { Ok(chunk) }
     })
 }
 

@@ -112,7 +112,8 @@ pub(super) async fn change(
                     "not-in-future",
                     "The time is past",
                     "a record can only be snoozed into the future",
-                ));
+                )
+                .hint("give a later time, in RFC 3339"));
             }
             Decision::Snooze(until)
         }

@@ -41,6 +41,11 @@ impl<S: Send + Sync, T: serde::de::DeserializeOwned> axum::extract::FromRequest<
     async fn from_request(request: axum::extract::Request, state: &S) -> Result<Self, Refusal> {
         match Json::<T>::from_request(request, state).await {
             Ok(Json(value)) => Ok(Self(value)),
+            Err(JsonRejection::BytesRejection(e)) if e.status() == StatusCode::PAYLOAD_TOO_LARGE => {
+                Err(app::model::Problem::new(413, "body-too-large", "Body too large", e.body_text())
+                    .hint("select by a filter instead of naming many ids")
+                    .into())
+            }
             Err(JsonRejection::BytesRejection(e)) => Err(bad_body(e.body_text()).into()),
             Err(e) => Err(bad_body(e.body_text()).hint("send JSON with Content-Type: application/json").into()),
         }

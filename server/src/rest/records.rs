@@ -90,7 +90,11 @@ fn prepare(app: &App, raw: &[u8]) -> Result<NewRecord, Problem> {
     let text = std::str::from_utf8(raw).map_err(|e| {
         bad_body(format!("not UTF-8: the byte at {} is none of it", e.valid_up_to())).hint("encode the line as UTF-8")
     })?;
-    let s: Submitted = serde_json::from_str(text).map_err(|e| bad_body(format!("not a record as JSON: {e}")))?;
+    let s: Submitted = serde_json::from_str(text).map_err(|e| {
+        bad_body(format!("not a record as JSON: {e}")).hint(
+            "a record is one JSON object with an upstream; many go as NDJSON with Content-Type: application/x-ndjson",
+        )
+    })?;
     let upstream = app.upstreams.get(&s.upstream).ok_or_else(|| problem::unknown_upstream(app, &s.upstream))?;
     let settings = upstream.settings();
     let method =
@@ -285,6 +289,11 @@ impl LinesDoor<'_> {
         self.number += 1;
         let line = line.trim_ascii();
         if line.is_empty() {
+            return Ok(());
+        }
+        let most = self.app.limits.record_body_bytes;
+        if line.len() > most {
+            self.answers.push(LineAnswer { number: self.number, accepted: None, problem: Some(too_large(most)) });
             return Ok(());
         }
         match prepare(self.app, line) {
