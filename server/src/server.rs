@@ -205,10 +205,16 @@ async fn open_upstreams(app: &Arc<App>, new: &BTreeSet<String>) -> Result<(), St
     if recovered > 0 {
         tracing::warn!(recovered, "calls were in flight when the program last ended; their outcome is unknown");
     }
+    let mut added = Vec::new();
     for (name, settings, fill) in opened {
-        upstreams::start(app, &name, settings, fill).map_err(|p| invalid(&name, p.message))?;
+        let one = app.upstreams.add(&name, settings, fill, &app.clock, &app.stop);
+        added.push(one.map_err(|p| invalid(&name, p.message))?);
     }
+    // What people set over the breakers stands before anything is sent.
     breakers::restore(app).await?;
+    for (upstream, transitions) in added {
+        upstreams::run(app, &upstream, transitions);
+    }
     Ok(())
 }
 

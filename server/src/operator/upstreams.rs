@@ -7,7 +7,8 @@ use app::model::{
     upstream::{FieldProblem, Managed, name_is_good},
 };
 use http::Method;
-use limiter::{Ask, Class, Cost, Fill};
+use limiter::{Ask, Class, Cost, Fill, Transition};
+use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::breakers;
 use crate::{
@@ -99,9 +100,14 @@ fn invalid(fields: Vec<FieldProblem>) -> Problem {
 /// Puts an upstream to work: its limiter, its pump, its breaker's follower.
 pub fn start(app: &Arc<App>, name: &str, settings: Settings, fill: Fill) -> Result<Arc<Upstream>, FieldProblem> {
     let (upstream, transitions) = app.upstreams.add(name, settings, fill, &app.clock, &app.stop)?;
+    run(app, &upstream, transitions);
+    Ok(upstream)
+}
+
+/// Starts the tasks of an upstream that was added. From now on its records are sent.
+pub fn run(app: &Arc<App>, upstream: &Arc<Upstream>, transitions: UnboundedReceiver<Transition>) {
     app.tasks.spawn(breakers::follow(app.clone(), upstream.clone(), transitions));
     app.tasks.spawn(pump::run(app.clone(), upstream.clone()));
-    Ok(upstream)
 }
 
 pub(super) async fn put(app: &Arc<App>, name: &str, put: UpstreamPut, who: &str) -> Result<UpstreamView, Problem> {
