@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use app::model::{Problem, Replay, ReplayId, ReplayPreview, ReplayRequest, ReplayState};
+use app::model::{Problem, Replay, ReplayId, ReplayPreview, ReplayRequest};
 
 use super::pending::reach;
 use crate::{
@@ -88,12 +88,12 @@ async fn steered(app: &App, id: ReplayId, done: bool) -> Result<Replay, Problem>
 }
 
 pub(super) async fn pause(app: &Arc<App>, id: ReplayId) -> Result<Replay, Problem> {
-    let done = app.store.set_replay_state(id, ReplayState::Running, ReplayState::Paused).await.map_err(failed)?;
+    let done = app.store.pause_replay(id).await.map_err(failed)?;
     steered(app, id, done).await
 }
 
 pub(super) async fn resume(app: &Arc<App>, id: ReplayId) -> Result<Replay, Problem> {
-    let done = app.store.set_replay_state(id, ReplayState::Paused, ReplayState::Running).await.map_err(failed)?;
+    let done = app.store.resume_replay(id).await.map_err(failed)?;
     steered(app, id, done).await
 }
 

@@ -178,14 +178,41 @@ impl Store {
         .await
     }
 
-    /// Running or paused, from one of `from`; false if it stood elsewhere.
-    pub async fn set_replay_state(&self, id: ReplayId, from: ReplayState, to: ReplayState) -> Result<bool, StoreError> {
+    /// Holds a running replay; false if it stood elsewhere. What was fed but not sent yet goes back to its queue, so that
+    /// nothing but what is in flight goes on.
+    pub async fn pause_replay(&self, id: ReplayId) -> Result<bool, StoreError> {
         self.write(move |tx| {
             Box::pin(async move {
-                let done = sqlx::query("update replay set state = ? where id = ? and state = ?")
-                    .bind(to.as_str())
+                let done = sqlx::query("update replay set state = 'paused' where id = ? and state = 'running'")
                     .bind(id.as_i64())
-                    .bind(from.as_str())
+                    .execute(&mut *tx)
+                    .await?;
+                if done.rows_affected() == 0 {
+                    return Ok(false);
+                }
+                sqlx::query(
+                    "update replay_item set state = 'queued', at = null where replay_id = ?1 and state = 'sent' \
+                     and record_id in (select id from record where replay_id = ?1 and state = 'waiting')",
+                )
+                .bind(id.as_i64())
+                .execute(&mut *tx)
+                .await?;
+                sqlx::query("update record set state = 'pending', next_attempt_at = null where replay_id = ? and state = 'waiting'")
+                    .bind(id.as_i64())
+                    .execute(tx)
+                    .await?;
+                Ok(true)
+            })
+        })
+        .await
+    }
+
+    /// Lets a paused replay go on; false if it stood elsewhere.
+    pub async fn resume_replay(&self, id: ReplayId) -> Result<bool, StoreError> {
+        self.write(move |tx| {
+            Box::pin(async move {
+                let done = sqlx::query("update replay set state = 'running' where id = ? and state = 'paused'")
+                    .bind(id.as_i64())
                     .execute(tx)
                     .await?;
                 Ok(done.rows_affected() == 1)
