@@ -36,6 +36,12 @@ pub enum OpenError {
          PENSTOCK_DATABASE at another file"
     )]
     Newer(String),
+    /// Another program works on it.
+    #[error(
+        "the database {0} is in use by another Penstock; nothing was changed. Stop that one, or point PENSTOCK_DATABASE at \
+         another file"
+    )]
+    InUse(String),
     /// The file or its folder can't be written.
     #[error(
         "the database {path} can't be opened for writing ({source}); nothing was changed. Give the user that runs Penstock \
@@ -66,6 +72,8 @@ pub struct Store {
     writer: Writer,
     readers: SqlitePool,
     ids: Arc<ids::IdMaker>,
+    /// Held while the program runs; see [`lock`].
+    _lock: Arc<std::fs::File>,
 }
 
 impl Store {
@@ -76,6 +84,7 @@ impl Store {
             std::fs::create_dir_all(folder)
                 .map_err(|source| OpenError::NotWritable { path: shown.clone(), source: source.into() })?;
         }
+        let lock = lock(path, &shown)?;
         private(path).map_err(|source| OpenError::NotWritable { path: shown.clone(), source: source.into() })?;
         let options = SqliteConnectOptions::new()
             .filename(path)
@@ -110,7 +119,12 @@ impl Store {
             .connect_with(options.read_only(true).create_if_missing(false))
             .await
             .map_err(failed)?;
-        Ok(Self { writer: Writer::start(connection), readers, ids: Arc::new(ids::IdMaker::after(last)) })
+        Ok(Self {
+            writer: Writer::start(connection),
+            readers,
+            ids: Arc::new(ids::IdMaker::after(last)),
+            _lock: Arc::new(lock),
+        })
     }
 
     /// Ids for new records and replays.
@@ -151,6 +165,28 @@ impl Store {
         // Readers first: the last connection to close brings the write-ahead log home.
         self.readers.close().await;
         self.writer.close().await;
+    }
+}
+
+/// One program at a time: a second one would take the first one's calls in flight for left behind, and send them again. The
+/// lock is the system's, so it goes with the program however that ends. It stands on a file of its own, since opening and
+/// closing the database's file would take SQLite's own locks away.
+fn lock(path: &Path, shown: &str) -> Result<std::fs::File, OpenError> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".lock");
+    let file = std::fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(beside)
+        .map_err(|source| OpenError::NotWritable { path: shown.to_owned(), source: source.into() })?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(std::fs::TryLockError::WouldBlock) => Err(OpenError::InUse(shown.to_owned())),
+        Err(std::fs::TryLockError::Error(error)) => {
+            tracing::warn!(%error, "this file system has no locks: make sure that no second Penstock uses the database");
+            Ok(file)
+        }
     }
 }
 
