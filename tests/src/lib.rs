@@ -16,11 +16,13 @@
 mod api;
 mod process;
 mod raw;
+mod receiver;
 mod wait;
 
 pub use api::{Api, Reply};
 pub use process::{Failed, Penstock, Setup};
 pub use raw::raw_http;
+pub use receiver::{Received, Receiver};
 pub use wait::{PATIENCE, eventually, holds_for};
 
 use sim::{Upstream, UpstreamSpec};
