@@ -94,8 +94,10 @@ impl Governor {
                 if let Ok(answer) = tokio::time::timeout(at.since(self.clock.now()), answer).await {
                     answer
                 } else {
+                    // Asked while the place is still held: an empty queue knows no next moment.
+                    let retry_in = self.next_chance();
                     drop(place);
-                    return Err(Denied::TooLate { retry_in: self.next_chance() });
+                    return Err(Denied::TooLate { retry_in });
                 }
             }
         };
