@@ -1,1 +1,9 @@
-//! The gateway, called as workers call it.
+//! The transparent gateway: a caller swaps its base URL, and nothing else changes for it or for the upstream.
+
+mod failing;
+mod keys;
+mod leaving;
+mod passing;
+mod refusing;
+mod streaming;
+mod wire;
