@@ -26,6 +26,12 @@ export async function pendingCount(penstock: Penstock, query = ''): Promise<numb
   return page.total.n;
 }
 
+/** Waits until the charts have something to show: figures are gathered over ten seconds before they are kept. */
+async function chartsHave(penstock: Penstock, name: string): Promise<void> {
+  const points = async () => (await penstock.api<{ points: { accepted: number }[] }>('GET', `/series?upstream=${name}`)).points;
+  await expect.poll(async () => (await points()).some((point) => point.accepted > 0), { timeout: 40_000 }).toBe(true);
+}
+
 /** Waits until so many records are pending. */
 export async function pendingAre(penstock: Penstock, n: number): Promise<void> {
   await expect.poll(() => pendingCount(penstock), { timeout: 30_000 }).toBe(n);
@@ -55,6 +61,7 @@ export async function someData(penstock: Penstock, baseUrl: string, mend: (broke
   mend(true);
   await penstock.api('POST', '/breakers/chat/trip', { reason: '服务商维护', for_s: 3_600 });
   await penstock.submit([record('chat', 'ok', 3)]);
+  await chartsHave(penstock, 'chat');
 }
 
 const word = 'x'.repeat(180);

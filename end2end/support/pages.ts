@@ -5,7 +5,7 @@ export interface Place {
   name: string;
   /** Its address; for some only known once there is data. */
   path: (house: House) => Promise<string>;
-  title: { en: string; zh: string };
+  title: { en: string; zh: string } | ((path: string) => string);
   /** Whether the navigation is there, by which hydration is proved. */
   navigation: boolean;
 }
@@ -43,12 +43,12 @@ export const places: Place[] = [
   { name: 'replays', path: fixed('/replays'), title: { en: 'Replays', zh: '重放' }, navigation: true },
   { name: 'breakers', path: fixed('/breakers'), title: { en: 'Breakers', zh: '熔断器' }, navigation: true },
   { name: 'quotas', path: fixed('/quotas'), title: { en: 'Quotas', zh: '配额' }, navigation: true },
-  { name: 'quota', path: anUpstream, title: { en: 'Quotas', zh: '配额' }, navigation: true },
+  { name: 'quota', path: anUpstream, title: (path) => path.split('/').at(-1) ?? '', navigation: true },
 ];
 
 /** Pages that are the same however full the store is. */
 export const plain: Place[] = [
-  { name: 'new quota', path: fixed('/quotas/new'), title: { en: 'Quotas', zh: '配额' }, navigation: true },
+  { name: 'new quota', path: fixed('/quotas/new'), title: { en: 'New upstream', zh: '新上游' }, navigation: true },
   {
     name: 'not found',
     path: fixed('/no/such/page'),

@@ -15,11 +15,11 @@ const fault = (status: number, code: string, message: string): Said => ({
 
 /** The faults that a path asks for while the provider is broken. */
 const faults: Record<string, Said> = {
-  down: fault(503, 'overloaded', 'The model is overloaded, please retry'),
+  down: fault(503, 'overloaded', 'The model is overloaded'),
   content: fault(400, 'content_policy_violation', 'The image was refused by the safety system'),
   bad: fault(400, 'invalid_request', 'model "tiles-9" is not known'),
   key: fault(401, 'invalid_api_key', 'This key was revoked'),
-  limit: fault(429, 'rate_limit_exceeded', 'Too many requests in this minute'),
+  limit: fault(429, 'rate_limit_exceeded', 'Slow down'),
   slow: fault(504, 'deadline', 'The gateway got no answer in time'),
 };
 
@@ -59,7 +59,7 @@ export class Provider {
   private say(url: string, text: string): Said {
     const asked = new URL(url, this.url).pathname.split('/').at(-1) ?? '';
     const known = this.broken ? faults[asked] : undefined;
-    if (!known) return { status: 200, body: { done: asked, choices: [], usage: { total_tokens: 12 } } };
+    if (!known) return { status: 200, body: { done: asked } };
     const words = /"say":\s*("(?:[^"\\]|\\.)*")/.exec(text)?.[1];
     if (words === undefined) return known;
     const { code } = (known.body as { error: { code: string } }).error;

@@ -25,7 +25,7 @@ interface ForTests {
 }
 
 interface ForWorkers {
-  /** Programs that tests only look at: made once for a worker, when first asked for. */
+  /** Programs that tests only look at: made once for a worker. */
   houses: (amount: Amount) => Promise<House>;
   /** A program with a password. */
   locked: Penstock;
@@ -59,13 +59,13 @@ export const test = base.extend<ForTests, ForWorkers>({
   },
   houses: [
     async ({}, use) => {
-      const built = new Map<Amount, Promise<House>>();
-      await use((amount) => {
-        const known = built.get(amount) ?? build(amount);
-        built.set(amount, known);
-        return known;
-      });
-      for (const house of built.values()) await close(await house);
+      // All at once: what needs time to fill is ready by the time that it is asked for.
+      const built = new Map(amounts.map((amount) => [amount, build(amount)]));
+      for (const house of built.values()) house.catch(() => {});
+      await use(async (amount) => (await built.get(amount)) ?? build(amount));
+      for (const house of await Promise.allSettled(built.values())) {
+        if (house.status === 'fulfilled') await close(house.value);
+      }
     },
     { scope: 'worker', timeout: 120_000 },
   ],

@@ -41,7 +41,8 @@ async function look(page: Page, watch: Watch, url: string, place: Place, lang: L
   else await page.goto(url, { waitUntil: 'load' });
   await expect(page.locator('html')).toHaveAttribute('lang', tags[lang]);
   await expect(page.locator('h1')).toHaveCount(1);
-  await expect(page.locator('h1')).toHaveText(place.title[lang]);
+  const title = typeof place.title === 'function' ? place.title(new URL(url).pathname) : place.title[lang];
+  await expect(page.locator('h1')).toHaveText(title);
   await expect(page).toHaveTitle(/ · Penstock$/);
   await expectTheme(page, theme);
   for (const width of widths) {
