@@ -6,7 +6,7 @@ use crate::process::{self, program};
 use crate::step::step;
 use crate::{build, tools, workspace};
 
-/// Builds, then runs end2end's `shots` specification, which writes into docs/images.
+/// Builds, then runs end2end's `shots` specification, which writes into docs/screenshots.
 pub fn run() -> Result<()> {
     let folder = workspace::end2end();
     if !folder.join("package.json").exists() {
@@ -20,7 +20,7 @@ pub fn run() -> Result<()> {
         process::run(
             program("npx", &["playwright", "test", "shots"], &folder)
                 .env("PENSTOCK_BIN", workspace::binary())
-                .env("PENSTOCK_SHOTS", workspace::root().join("docs/images")),
+                .env("PENSTOCK_SHOTS", workspace::root().join("docs/screenshots")),
             "end2end/test-results holds a trace of what the browser saw.",
         )
     })
