@@ -20,7 +20,7 @@ async fn a_concurrency_limit_is_reached_and_never_passed() {
     let reports = run_workers(24, &app.gateway("up"), "/x", Duration::from_secs(4), Behaviour::Plain, 1).await.unwrap();
     assert_eq!(sim.max_in_flight(), 4);
     assert!(reports.iter().all(|report| report.accepted > 0 && report.other == 0), "{reports:?}");
-    assert!(sim.total() > 100, "{} calls in 4 s are too few: slots are not given on", sim.total());
+    assert!(sim.total() > 24, "six workers share each slot: {} calls", sim.total());
 }
 
 #[tokio::test]
