@@ -2,7 +2,8 @@ import { type Page, expect } from '@playwright/test';
 
 /**
  * English words of the console's own text. None of them may stand on a Chinese page; what comes from an upstream, a
- * command or an operator is not the console's text, and the tests' data avoids these words.
+ * command or an operator is not the console's text, and neither is the API's detail of a problem (its title is); the tests'
+ * data avoids these words.
  */
 const english =
   /\b(Overview|Pending|Replays?|Breakers?|Quotas?|Upstreams?|Filter|Search|Save|Cancel|Close|Delete|Edit|Test|Add|Loading|Live|Copy|Discard|Snooze|Reopen|Undo|Trip|Reset|Disable|Metrics only|History|Computed|Forced|By hand|Class|Retries|Retry|Attempts?|Payload|Headers|Status|Suggested|Disposition|Version|Versions|Reason|Who|When|Time|Open|Closed|Half-open|open|closed|half-open|rate limited|timeout|server error|content refused|client error|Sign in|Sign out|Password|Theme|Language|Light|Dark|Main|Skip|Nothing|Accepted|Refused|Queued|Waited|Utilisation|Failures|Range|minutes?|hours?|seconds?|ago|records?|requests|calls|Show|Back|Next|First|Select|selected|match|Clear|Ended|Took|Succeeded|Failed|Skipped|Pause|Resume|required|must|from \d)\b/;
@@ -10,7 +11,7 @@ const english =
 /** The text that a reader sees or hears, but for what is data or a command. */
 async function texts(page: Page): Promise<string[]> {
   return page.evaluate(() => {
-    const data = 'code, pre, kbd, q, script, style, noscript, .said, .what a, .brand, [lang="en"], .history, .version-reason, .by, [data-data]';
+    const data = 'code, pre, kbd, q, script, style, noscript, .said, .what a, .brand, [lang="en"], .history, .version-reason, .by, .notice.bad > p, [data-data]';
     const out: string[] = [document.title.replace('Penstock', '')];
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     while (walker.nextNode()) {

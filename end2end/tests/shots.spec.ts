@@ -11,7 +11,7 @@ const folder = process.env['PENSTOCK_SHOTS'];
 
 test.skip(folder === undefined, '`cargo xtask shots` takes the screenshots');
 // One demo, looked at in the order of its story.
-test.describe.configure({ mode: 'serial', timeout: 240_000 });
+test.describe.configure({ mode: 'serial', timeout: 420_000 });
 
 let demo: Penstock | undefined;
 
@@ -28,13 +28,18 @@ interface Upstream {
   breaker: string;
 }
 
-/** The demo as it stands in an incident: a minute of traffic, the chat API down, its breaker open, records waiting. */
+/**
+ * The demo in its second incident, when there is a story to see: the chat API went down, came back, and is down again, its
+ * breaker open, records waiting.
+ */
 async function inAnIncident(penstock: Penstock): Promise<void> {
   const chat = async () => {
     const { upstreams } = await penstock.api<{ upstreams: Upstream[] }>('GET', '/overview');
     return upstreams.find(({ name }) => name === 'chat')?.breaker;
   };
-  await expect.poll(chat, { message: 'the chat API is down', timeout: 180_000, intervals: [1_000] }).toBe('open');
+  for (const state of ['open', 'closed', 'open']) {
+    await expect.poll(chat, { message: `the chat API's breaker is ${state}`, timeout: 180_000, intervals: [1_000] }).toBe(state);
+  }
   await expect.poll(() => pendingCount(penstock), { timeout: 60_000, intervals: [1_000] }).toBeGreaterThan(5);
 }
 
