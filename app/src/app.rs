@@ -2,29 +2,32 @@
 #![expect(unreachable_pub, reason = "the component macro makes its props pub")]
 
 use leptos::prelude::*;
+#[cfg(any(feature = "ssr", feature = "desk"))]
+use leptos_router::{OptionalParamSegment, ParamSegment};
 use leptos_router::{
-    OptionalParamSegment, ParamSegment, SsrMode, StaticSegment,
-    components::{Route, Router, Routes},
+    SsrMode, StaticSegment,
+    components::{FlatRoutes, Route, Router},
 };
 
+#[cfg(any(feature = "ssr", feature = "watch"))]
+use crate::pages::login::LoginPage;
+#[cfg(any(feature = "ssr", feature = "watch"))]
+use crate::pages::{breakers::BreakersPage, overview::OverviewPage};
+#[cfg(any(feature = "ssr", feature = "desk"))]
+use crate::pages::{
+    pending::PendingPage,
+    quotas::{QuotaPage, QuotasPage},
+    replays::ReplaysPage,
+};
 use crate::{
     components::{frame::Frame, notice::provide_toasts},
     i18n::Catalogue,
     live::provide_live,
-    pages::{
-        breakers::BreakersPage,
-        login::LoginPage,
-        not_found::NotFound,
-        overview::OverviewPage,
-        pending::PendingPage,
-        quotas::{QuotaPage, QuotasPage},
-        replays::ReplaysPage,
-    },
+    pages::not_found::NotFound,
 };
 
 /// The document's title for a path.
 pub(crate) fn title_of(text: &Catalogue, path: &str) -> String {
-    let path = path.split(['?', '#']).next().unwrap_or_default();
     let page = match path.split('/').nth(1) {
         None | Some("") => text.common.overview,
         Some("pending") => text.common.pending,
@@ -54,25 +57,46 @@ pub fn App() -> impl IntoView {
     view! {
         <Router>
             <Frame>
-                <Routes fallback=|| NotFound().into_any()>
-                    <Route path=StaticSegment("") view=OverviewPage ssr=SsrMode::Async />
-                    // One route for the list and the record beside it, so that the list stays while records are read.
-                    <Route
-                        path=(StaticSegment("pending"), OptionalParamSegment("id"))
-                        view=PendingPage
-                        ssr=SsrMode::Async
-                    />
-                    <Route path=StaticSegment("replays") view=ReplaysPage ssr=SsrMode::Async />
-                    <Route path=StaticSegment("breakers") view=BreakersPage ssr=SsrMode::Async />
-                    <Route path=StaticSegment("quotas") view=QuotasPage ssr=SsrMode::Async />
-                    <Route
-                        path=(StaticSegment("quotas"), ParamSegment("name"))
-                        view=QuotaPage
-                        ssr=SsrMode::Async
-                    />
-                    <Route path=StaticSegment("login") view=LoginPage ssr=SsrMode::Async />
-                </Routes>
+                <Pages />
             </Frame>
         </Router>
     }
+}
+
+/// The pages of this build: all of them in the server, those of its module in a browser.
+#[component]
+fn Pages() -> impl IntoView {
+    let missing = || NotFound().into_any();
+    #[cfg(any(feature = "ssr", all(feature = "watch", feature = "desk")))]
+    return view! {
+        <FlatRoutes fallback=missing>
+            <Route path=StaticSegment("") view=OverviewPage ssr=SsrMode::Async />
+            <Route path=StaticSegment("breakers") view=BreakersPage ssr=SsrMode::Async />
+            // One route for the list and the record beside it, so that the list stays while records are read.
+            <Route path=(StaticSegment("pending"), OptionalParamSegment("id")) view=PendingPage ssr=SsrMode::Async />
+            <Route path=StaticSegment("replays") view=ReplaysPage ssr=SsrMode::Async />
+            <Route path=StaticSegment("quotas") view=QuotasPage ssr=SsrMode::Async />
+            <Route path=(StaticSegment("quotas"), ParamSegment("name")) view=QuotaPage ssr=SsrMode::Async />
+            <Route path=StaticSegment("login") view=LoginPage ssr=SsrMode::Async />
+        </FlatRoutes>
+    };
+    #[cfg(all(not(feature = "ssr"), feature = "watch", not(feature = "desk")))]
+    return view! {
+        <FlatRoutes fallback=missing>
+            <Route path=StaticSegment("") view=OverviewPage ssr=SsrMode::Async />
+            <Route path=StaticSegment("breakers") view=BreakersPage ssr=SsrMode::Async />
+            <Route path=StaticSegment("login") view=LoginPage ssr=SsrMode::Async />
+        </FlatRoutes>
+    };
+    #[cfg(all(not(feature = "ssr"), feature = "desk", not(feature = "watch")))]
+    return view! {
+        <FlatRoutes fallback=missing>
+            <Route path=(StaticSegment("pending"), OptionalParamSegment("id")) view=PendingPage ssr=SsrMode::Async />
+            <Route path=StaticSegment("replays") view=ReplaysPage ssr=SsrMode::Async />
+            <Route path=StaticSegment("quotas") view=QuotasPage ssr=SsrMode::Async />
+            <Route path=(StaticSegment("quotas"), ParamSegment("name")) view=QuotaPage ssr=SsrMode::Async />
+        </FlatRoutes>
+    };
+    #[cfg(all(not(feature = "ssr"), not(feature = "desk"), not(feature = "watch")))]
+    return missing();
 }

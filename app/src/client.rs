@@ -1,5 +1,7 @@
 //! The API in the browser: fetches to the public `/api/v1`, the same that any other client uses.
 
+use std::{future::Future, pin::Pin};
+
 use async_trait::async_trait;
 use leptos::prelude::{location, window};
 use send_wrapper::SendWrapper;
@@ -9,6 +11,7 @@ use wasm_bindgen_futures::JsFuture;
 
 use crate::{
     api::Api,
+    bundle::{DESK, WATCH},
     i18n::{Catalogue, CommonText},
     model::{
         Breaker, BulkOutcome, BulkRequest, Overview, PendingChange, PendingDetail, PendingPage, PendingQuery, Problem,
@@ -29,35 +32,49 @@ impl Browser {
     }
 
     async fn get<T: DeserializeOwned>(&self, path: String) -> Result<T, Problem> {
-        self.ask("GET", path, None).await
+        self.read(self.ask("GET", path, None).await?)
     }
 
     async fn post<T: DeserializeOwned>(&self, path: String) -> Result<T, Problem> {
-        self.ask("POST", path, None).await
+        self.read(self.ask("POST", path, None).await?)
     }
 
-    async fn send<T: DeserializeOwned>(&self, method: &str, path: String, body: impl Serialize) -> Result<T, Problem> {
-        let body = serde_json::to_string(&body).map_err(|e| self.unreadable(0, &e.to_string()))?;
-        self.ask(method, path, Some(body)).await
+    async fn send<T: DeserializeOwned>(&self, method: &'static str, path: String, body: String) -> Result<T, Problem> {
+        self.read(self.ask(method, path, Some(body)).await?)
     }
 
-    async fn ask<T: DeserializeOwned>(&self, method: &str, path: String, body: Option<String>) -> Result<T, Problem> {
-        let (status, text) = SendWrapper::new(exchange(method, &path, body)).await.map_err(|_| self.unreachable())?;
-        match status {
-            200..=299 => serde_json::from_str(if text.is_empty() { "null" } else { &text })
-                .map_err(|e| self.unreadable(status, &e.to_string())),
-            _ => {
-                if status == 401 {
-                    to_login();
-                }
-                Err(serde_json::from_str(&text).unwrap_or_else(|_| self.unreadable(status, &format!("HTTP {status}"))))
+    fn read<T: DeserializeOwned>(&self, text: String) -> Result<T, Problem> {
+        serde_json::from_str(if text.is_empty() { "null" } else { &text })
+            .map_err(|e| self.unreadable(200, &e.to_string()))
+    }
+
+    /// The answer's body. Boxed and not generic: its code is there once, not once for each kind of answer.
+    fn ask(
+        &self,
+        method: &'static str,
+        path: String,
+        body: Option<String>,
+    ) -> Pin<Box<dyn Future<Output = Result<String, Problem>> + Send + '_>> {
+        Box::pin(SendWrapper::new(async move {
+            let (status, text) = exchange(method, &path, body).await.map_err(|_| self.unreachable())?;
+            if (200..300).contains(&status) {
+                return Ok(text);
             }
-        }
+            if status == 401 {
+                to_login();
+            }
+            Err(serde_json::from_str(&text).unwrap_or_else(|_| self.unreadable(status, &format!("HTTP {status}"))))
+        }))
     }
 
     fn unreachable(&self) -> Problem {
         let text = self.text;
         Problem::new(0, "unreachable", text.unreachable_title, text.unreachable_detail).hint(text.unreachable_hint)
+    }
+
+    /// Only pages of the other module ask for that; answering here would bring its code along.
+    fn elsewhere(&self) -> Problem {
+        self.unreadable(0, "elsewhere")
     }
 
     fn unreadable(&self, status: u16, why: &str) -> Problem {
@@ -82,6 +99,11 @@ async fn exchange(method: &str, path: &str, body: Option<String>) -> Result<(u16
     Ok((response.status(), text.as_string().unwrap_or_default()))
 }
 
+/// Data of this crate as JSON. That can't fail; should it, the server says that the body is missing.
+fn json(body: &impl Serialize) -> String {
+    serde_json::to_string(body).unwrap_or_default()
+}
+
 fn to_login() {
     let here = location();
     let to = format!("{}{}", here.pathname().unwrap_or_default(), here.search().unwrap_or_default());
@@ -95,93 +117,159 @@ impl Api for Browser {
     }
 
     async fn series(&self, query: SeriesQuery) -> Result<Series, Problem> {
+        if !WATCH {
+            return Err(self.elsewhere());
+        }
         let minutes = query.minutes.to_string();
         let query = paths::query(&[("upstream", Some(&query.upstream)), ("minutes", Some(&minutes))]);
         self.get(format!("/series{query}")).await
     }
 
     async fn pending(&self, query: PendingQuery) -> Result<PendingPage, Problem> {
+        if !DESK {
+            return Err(self.elsewhere());
+        }
         let after = query.after.as_ref().map(|c| c.0.as_str());
         self.get(format!("/pending{}", paths::filter_query(&query.filter, after))).await
     }
 
     async fn pending_detail(&self, id: RecordId) -> Result<PendingDetail, Problem> {
+        if !DESK {
+            return Err(self.elsewhere());
+        }
         self.get(format!("/pending/{id}")).await
     }
 
     async fn change_pending(&self, id: RecordId, change: PendingChange) -> Result<PendingDetail, Problem> {
-        self.send("PATCH", format!("/pending/{id}"), change).await
+        if !DESK {
+            return Err(self.elsewhere());
+        }
+        self.send("PATCH", format!("/pending/{id}"), json(&change)).await
     }
 
     async fn bulk_pending(&self, request: BulkRequest) -> Result<BulkOutcome, Problem> {
-        self.send("POST", "/pending/bulk".into(), request).await
+        if !DESK {
+            return Err(self.elsewhere());
+        }
+        self.send("POST", "/pending/bulk".into(), json(&request)).await
     }
 
     async fn replays(&self) -> Result<Vec<Replay>, Problem> {
+        if !DESK {
+            return Err(self.elsewhere());
+        }
         self.get("/replays".into()).await
     }
 
     async fn preview_replay(&self, request: ReplayRequest) -> Result<ReplayPreview, Problem> {
-        self.send("POST", "/replays".into(), ReplayRequest { dry_run: true, ..request }).await
+        if !DESK {
+            return Err(self.elsewhere());
+        }
+        self.send("POST", "/replays".into(), json(&ReplayRequest { dry_run: true, ..request })).await
     }
 
     async fn start_replay(&self, request: ReplayRequest) -> Result<Replay, Problem> {
-        self.send("POST", "/replays".into(), ReplayRequest { dry_run: false, ..request }).await
+        if !DESK {
+            return Err(self.elsewhere());
+        }
+        self.send("POST", "/replays".into(), json(&ReplayRequest { dry_run: false, ..request })).await
     }
 
     async fn pause_replay(&self, id: ReplayId) -> Result<Replay, Problem> {
+        if !DESK {
+            return Err(self.elsewhere());
+        }
         self.post(format!("/replays/{id}/pause")).await
     }
 
     async fn resume_replay(&self, id: ReplayId) -> Result<Replay, Problem> {
+        if !DESK {
+            return Err(self.elsewhere());
+        }
         self.post(format!("/replays/{id}/resume")).await
     }
 
     async fn cancel_replay(&self, id: ReplayId) -> Result<Replay, Problem> {
+        if !DESK {
+            return Err(self.elsewhere());
+        }
         self.post(format!("/replays/{id}/cancel")).await
     }
 
     async fn breakers(&self) -> Result<Vec<Breaker>, Problem> {
+        if !WATCH {
+            return Err(self.elsewhere());
+        }
         self.get("/breakers".into()).await
     }
 
     async fn trip_breaker(&self, id: String, request: TripRequest) -> Result<Breaker, Problem> {
-        self.send("POST", format!("/breakers/{}/trip", escape(&id)), request).await
+        if !WATCH {
+            return Err(self.elsewhere());
+        }
+        self.send("POST", format!("/breakers/{}/trip", escape(&id)), json(&request)).await
     }
 
     async fn reset_breaker(&self, id: String) -> Result<Breaker, Problem> {
+        if !WATCH {
+            return Err(self.elsewhere());
+        }
         self.post(format!("/breakers/{}/reset", escape(&id))).await
     }
 
     async fn disable_breaker(&self, id: String) -> Result<Breaker, Problem> {
+        if !WATCH {
+            return Err(self.elsewhere());
+        }
         self.post(format!("/breakers/{}/disable", escape(&id))).await
     }
 
     async fn breaker_metrics_only(&self, id: String) -> Result<Breaker, Problem> {
+        if !WATCH {
+            return Err(self.elsewhere());
+        }
         self.post(format!("/breakers/{}/metrics_only", escape(&id))).await
     }
 
     async fn upstreams(&self) -> Result<Vec<UpstreamView>, Problem> {
+        if !DESK {
+            return Err(self.elsewhere());
+        }
         self.get("/upstreams".into()).await
     }
 
     async fn upstream(&self, name: String) -> Result<UpstreamView, Problem> {
+        if !DESK {
+            return Err(self.elsewhere());
+        }
         self.get(format!("/upstreams/{}", escape(&name))).await
     }
 
     async fn put_upstream(&self, name: String, put: UpstreamPut) -> Result<UpstreamView, Problem> {
-        self.send("PUT", format!("/upstreams/{}", escape(&name)), put).await
+        if !DESK {
+            return Err(self.elsewhere());
+        }
+        self.send("PUT", format!("/upstreams/{}", escape(&name)), json(&put)).await
     }
 
     async fn delete_upstream(&self, name: String) -> Result<(), Problem> {
-        self.ask("DELETE", format!("/upstreams/{}", escape(&name)), None).await
+        if !DESK {
+            return Err(self.elsewhere());
+        }
+        self.ask("DELETE", format!("/upstreams/{}", escape(&name)), None).await.map(|_| ())
     }
 
     async fn upstream_versions(&self, name: String) -> Result<Vec<UpstreamVersion>, Problem> {
+        if !DESK {
+            return Err(self.elsewhere());
+        }
         self.get(format!("/upstreams/{}/versions", escape(&name))).await
     }
 
     async fn test_upstream(&self, name: String) -> Result<TestAnswer, Problem> {
+        if !DESK {
+            return Err(self.elsewhere());
+        }
         self.post(format!("/upstreams/{}/test", escape(&name))).await
     }
 }

@@ -16,6 +16,8 @@
 pub mod api;
 #[cfg(any(feature = "ssr", feature = "hydrate"))]
 mod app;
+#[cfg(any(feature = "ssr", feature = "hydrate"))]
+mod bundle;
 #[cfg(feature = "hydrate")]
 mod client;
 #[cfg(any(feature = "ssr", feature = "hydrate"))]
@@ -23,6 +25,8 @@ mod components;
 pub mod i18n;
 #[cfg(any(feature = "ssr", feature = "hydrate"))]
 mod live;
+#[cfg(any(feature = "ssr", feature = "hydrate"))]
+mod markup;
 pub mod model;
 #[cfg(any(feature = "ssr", feature = "hydrate"))]
 mod pages;
@@ -43,5 +47,6 @@ pub use shell::shell;
 #[cfg(feature = "hydrate")]
 #[wasm_bindgen::prelude::wasm_bindgen]
 pub fn hydrate() {
+    bundle::leave_by_loading();
     leptos::mount::hydrate_body(App);
 }

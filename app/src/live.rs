@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use crate::{
     model::{Overview, Problem},
-    query::use_api,
+    query::{Query, boundary, use_query},
 };
 
 /// The live state of the console, as a context.
@@ -15,7 +15,7 @@ pub(crate) struct Live {
     /// Whether the stream is up. True until it is known to be down.
     pub(crate) connected: RwSignal<bool>,
     /// The overview that the page was written with.
-    pub(crate) first: Resource<Result<Overview, Problem>>,
+    pub(crate) first: Query<Overview>,
     /// Counts seconds after hydration, for countdowns. Stays 0 in the server.
     pub(crate) second: RwSignal<u64>,
     /// Whether the page is hydrated, so that times may be shown in the reader's own zone.
@@ -30,12 +30,13 @@ pub(crate) fn use_live() -> Live {
 /// Makes the context and, in a browser, connects.
 pub(crate) fn provide_live() -> Live {
     let door = at_the_door();
-    let api = if door { Err(Problem::new(401, "sign-in", "Sign in", "Sign in first.")) } else { use_api() };
-    let first = Resource::new(
+    let first = use_query(
         || (),
-        move |()| {
-            let api = api.clone();
-            async move { api?.overview().await }
+        move |api, ()| async move {
+            if door {
+                return Err(Problem::new(401, "sign-in", "Sign in", "Sign in first."));
+            }
+            api.overview().await
         },
     );
     let live = Live {
@@ -69,17 +70,16 @@ impl Live {
         self,
         view: impl Fn(Result<Overview, Problem>) -> AnyView + Clone + Send + Sync + 'static,
     ) -> AnyView {
-        let part = move || {
+        boundary(move || {
             let view = view.clone();
             let newest = self.overview.get();
-            Suspend::new(async move {
+            Box::pin(async move {
                 view(match newest {
                     Some(newest) => Ok(newest),
-                    None => self.first.await,
+                    None => self.first.answer().await,
                 })
             })
-        };
-        view! { <Transition>{part}</Transition> }.into_any()
+        })
     }
 
     /// Seconds since this was called, ticking in the browser; for figures that were right when the data was read.
@@ -94,8 +94,8 @@ pub(crate) fn at_the_door() -> bool {
     #[cfg(feature = "hydrate")]
     let path = location().pathname().unwrap_or_default();
     #[cfg(not(feature = "hydrate"))]
-    let path = use_context::<leptos_router::location::RequestUrl>().unwrap_or_default().as_ref().to_owned();
-    path.split('?').next() == Some(crate::paths::LOGIN)
+    let path = crate::shell::requested_path();
+    path == crate::paths::LOGIN
 }
 
 #[cfg(feature = "hydrate")]

@@ -1,6 +1,6 @@
 //! What a page has asked for: written into the page by the server, asked for anew when it changed.
 
-use std::future::Future;
+use std::{future::Future, marker::PhantomData, pin::Pin, sync::Arc};
 
 use leptos::prelude::*;
 use serde::{Serialize, de::DeserializeOwned};
@@ -8,7 +8,9 @@ use serde::{Serialize, de::DeserializeOwned};
 use crate::{
     api::SharedApi,
     components::notice::problem_view,
+    i18n::use_text,
     live::use_live,
+    markup::{child, fragment},
     model::{Problem, Revisions},
 };
 
@@ -16,11 +18,13 @@ use crate::{
 pub(crate) trait Answer: Clone + Serialize + DeserializeOwned + Send + Sync + 'static {}
 impl<T: Clone + Serialize + DeserializeOwned + Send + Sync + 'static> Answer for T {}
 
-/// An answer that renews itself.
+/// An answer that renews itself. It is kept as JSON: one resource for all kinds of answers is one resource's code in the
+/// WebAssembly, and the page carries it as JSON anyway.
 pub(crate) struct Query<T: Answer> {
-    resource: Resource<Result<T, Problem>>,
+    resource: Resource<Result<String, Problem>>,
     busy: RwSignal<bool>,
-    last: StoredValue<Option<T>>,
+    last: StoredValue<Option<String>>,
+    kind: PhantomData<fn() -> T>,
 }
 
 #[expect(clippy::expl_impl_clone_on_copy, reason = "derived, it would ask for a Copy answer")]
@@ -32,7 +36,6 @@ impl<T: Answer> Clone for Query<T> {
 impl<T: Answer> Copy for Query<T> {}
 
 /// The operator's API, wherever this runs.
-#[expect(clippy::result_large_err, reason = "the same error as the API's, made once for a page")]
 pub(crate) fn use_api() -> Result<SharedApi, Problem> {
     use_context::<SharedApi>()
         .ok_or_else(|| Problem::new(500, "no-api", "The console is not connected", "No API was provided to this page."))
@@ -50,22 +53,77 @@ where
 {
     let api = use_api();
     let busy = RwSignal::new(false);
-    let resource = Resource::new(key, move |key| {
-        let asked = api.clone().map(|api| ask(api, key));
-        async move {
-            busy.try_set(true);
-            let answer = match asked {
-                Ok(asked) => asked.await,
-                Err(problem) => Err(problem),
-            };
-            busy.try_set(false);
-            answer
+    let key = Memo::new(move |_| key());
+    // The resource depends on a count of the keys, whatever their type.
+    let turn = Memo::new(move |turn: Option<&u64>| {
+        key.track();
+        turn.map_or(0, |turn| turn + 1)
+    });
+    let asked: Arc<dyn Fn() -> Asked + Send + Sync> = Arc::new(move || {
+        // A page that is gone while its question is being asked, as when the server lists the routes, asks nothing.
+        let Some(key) = key.try_get_untracked() else {
+            return Box::pin(async {
+                Err(Problem::new(499, "page-gone", "The page is gone", "Nobody waits for this answer."))
+            });
+        };
+        match &api {
+            Ok(api) => {
+                let asked = ask(Arc::clone(api), key);
+                Box::pin(async move { asked.await.map(|answer| write(&answer)) })
+            }
+            Err(problem) => {
+                let problem = problem.clone();
+                Box::pin(async move { Err(problem) })
+            }
         }
     });
-    Query { resource, busy, last: StoredValue::new(None) }
+    Query { resource: resource(turn, asked, busy), busy, last: StoredValue::new(None), kind: PhantomData }
+}
+
+type Asked = Pin<Box<dyn Future<Output = Result<String, Problem>> + Send>>;
+
+fn resource(
+    turn: Memo<u64>,
+    asked: Arc<dyn Fn() -> Asked + Send + Sync>,
+    busy: RwSignal<bool>,
+) -> Resource<Result<String, Problem>> {
+    Resource::new(
+        move || turn.try_get().unwrap_or_default(),
+        move |_| {
+            let asked = asked();
+            async move {
+                busy.try_set(true);
+                let answer = asked.await;
+                busy.try_set(false);
+                answer
+            }
+        },
+    )
+}
+
+fn write<T: Serialize>(answer: &T) -> String {
+    // Data of this crate is JSON by construction; should it not be, the page says that the answer can't be read.
+    serde_json::to_string(answer).unwrap_or_default()
+}
+
+fn read<T: DeserializeOwned>(json: &str) -> Result<T, Problem> {
+    serde_json::from_str(json).map_err(|e| {
+        let text = &use_text().common;
+        Problem::new(0, "unreadable", text.unreadable_title, e.to_string()).hint(text.unreadable_hint)
+    })
 }
 
 impl<T: Answer> Query<T> {
+    /// The answer, once there is one. Tracked.
+    pub(crate) fn get(self) -> Option<Result<T, Problem>> {
+        self.resource.get().map(|answer| answer.and_then(|json| read(&json)))
+    }
+
+    /// The answer, awaited.
+    pub(crate) async fn answer(self) -> Result<T, Problem> {
+        self.resource.await.and_then(|json| read(&json))
+    }
+
     /// Asks again now, for instance after an action.
     pub(crate) fn refetch(self) {
         self.resource.refetch();
@@ -110,20 +168,36 @@ impl<T: Answer> Query<T> {
     }
 
     fn shown(self, loud: bool, view: impl Fn(T) -> AnyView + Clone + Send + Sync + 'static) -> AnyView {
-        let part = move || {
+        boundary(move || {
             let view = view.clone();
-            Suspend::new(async move {
-                match self.resource.await {
-                    Ok(answer) => {
-                        self.last.set_value(Some(answer.clone()));
-                        (None, Some(view(answer)))
+            Box::pin(async move {
+                let answer = match self.resource.await {
+                    Ok(json) => read(&json).inspect(|_: &T| self.last.set_value(Some(json))),
+                    Err(problem) => Err(problem),
+                };
+                match answer {
+                    Ok(answer) => view(answer),
+                    Err(problem) => {
+                        let told = loud.then(|| problem_view(problem));
+                        let kept = self.last.get_value().and_then(|json| read(&json).ok()).map(view);
+                        fragment(vec![child(told), child(kept)])
                     }
-                    Err(problem) => (loud.then(|| problem_view(problem)), self.last.get_value().map(view)),
                 }
             })
-        };
-        view! { <Transition fallback=waiting>{part}</Transition> }.into_any()
+        })
     }
+}
+
+/// What a part of a page waits for.
+type Part = Pin<Box<dyn Future<Output = AnyView> + Send>>;
+
+/// A part of a page that waits for an answer, and is replaced in place by the next one. Not generic: Leptos' boundary is
+/// a lot of code, and so is in the WebAssembly once.
+pub(crate) fn boundary(part: impl Fn() -> Part + Send + Sync + 'static) -> AnyView {
+    fn shared(part: Arc<dyn Fn() -> Part + Send + Sync>) -> AnyView {
+        view! { <Transition fallback=waiting>{move || Suspend::new(part())}</Transition> }.into_any()
+    }
+    shared(Arc::new(part))
 }
 
 fn waiting() -> AnyView {

@@ -5,6 +5,7 @@ use leptos_router::location::RequestUrl;
 
 use crate::{
     app::{App, title_of},
+    bundle,
     i18n::catalogue,
     prefs::{Prefs, Theme},
 };
@@ -14,11 +15,11 @@ use crate::{
 /// built without the console's files) the page is plain text that can be read all the same.
 pub fn shell(options: Option<LeptosOptions>) -> impl IntoView {
     let prefs = use_context::<Prefs>().unwrap_or_default();
-    let path = use_context::<RequestUrl>().unwrap_or_default();
-    let title = title_of(catalogue(prefs.lang), path.as_ref());
+    let title = title_of(catalogue(prefs.lang), &requested_path());
     let theme = (prefs.theme != Theme::System).then(|| prefs.theme.word());
-    let assets = options.map(|options| {
+    let assets = options.map(|mut options| {
         let folder = format!("/{}", options.site_pkg_dir);
+        options.output_name = bundle::of(&requested_path()).into();
         view! {
             <link rel="stylesheet" href=format!("{folder}/app.css") />
             <link rel="icon" href=format!("{folder}/icon.svg") r#type="image/svg+xml" />
@@ -45,4 +46,15 @@ pub fn shell(options: Option<LeptosOptions>) -> impl IntoView {
             </body>
         </html>
     }
+}
+
+/// The path that was asked for. The router's request URL is whole, with a made-up host, or a path, and may have a query.
+pub(crate) fn requested_path() -> String {
+    let url = use_context::<RequestUrl>().unwrap_or_default();
+    let url = url.as_ref();
+    let path = match url.split_once("://") {
+        Some((_, rest)) => rest.find('/').and_then(|at| rest.get(at..)).unwrap_or("/"),
+        None => url,
+    };
+    path.split(['?', '#']).next().unwrap_or_default().to_owned()
 }

@@ -19,6 +19,18 @@ use anyhow::{Context, Result};
 use crate::step::{say, step};
 use crate::{hash, tools, workspace};
 
+/// One WebAssembly module of the console.
+struct Bundle {
+    /// Its files are `{name}.js` and `{name}_bg.wasm`; the server's shell names the one that a page needs.
+    name: &'static str,
+    /// The app's features that put its pages in.
+    features: &'static str,
+}
+
+/// Pages to watch, and pages to work at: whoever opens the first does not load the second.
+const BUNDLES: [Bundle; 2] =
+    [Bundle { name: "app", features: "hydrate,watch" }, Bundle { name: "desk", features: "hydrate,desk" }];
+
 /// The site's files by their path under assets/<hash>/.
 type Files = BTreeMap<String, Vec<u8>>;
 
@@ -26,10 +38,14 @@ type Files = BTreeMap<String, Vec<u8>>;
 pub fn run() -> Result<()> {
     tools::node("shrink the console's WebAssembly")?;
     tools::wasm_target()?;
-    let raw = step("Console: Rust to WebAssembly", wasm::compile)?;
+    let mut modules = Vec::new();
+    for bundle in BUNDLES {
+        let what = format!("Console: Rust to WebAssembly ({})", bundle.name);
+        modules.push((bundle.name, step(&what, || wasm::compile(bundle.features))?));
+    }
     let style = style::collect(&workspace::root().join("style"))?;
 
-    let inputs = inputs(&raw, &style);
+    let inputs = inputs(&modules, &style);
     let stamp = workspace::target().join("front/site.inputs");
     let built = workspace::site().join("manifest.json").exists();
     if built && fs::read_to_string(&stamp).is_ok_and(|found| found == inputs) {
@@ -37,9 +53,12 @@ pub fn run() -> Result<()> {
         return Ok(());
     }
 
-    let mut files = step("Console: JavaScript for the WebAssembly", || bindgen::generate(&raw))?;
-    if let Some(wasm) = files.get_mut(bindgen::WASM) {
-        *wasm = step("Console: shrink the WebAssembly", || shrink::shrink(wasm))?;
+    let mut files = Files::new();
+    for (name, raw) in &modules {
+        files.extend(step(&format!("Console: JavaScript for {name}"), || bindgen::generate(name, raw))?);
+        if let Some(wasm) = files.get_mut(&bindgen::wasm_of(name)) {
+            *wasm = step(&format!("Console: shrink {name}"), || shrink::shrink(wasm))?;
+        }
     }
     files.extend(style);
     step("Console: compress", || publish(&files))?;
@@ -47,7 +66,7 @@ pub fn run() -> Result<()> {
 }
 
 /// What the steps after the compiler depend on: its output, the style, and the versions of the tools.
-fn inputs(raw: &[u8], style: &Files) -> String {
+fn inputs(modules: &[(&str, Vec<u8>)], style: &Files) -> String {
     let tools: [&[u8]; 5] = [
         include_bytes!("../npm/package-lock.json"),
         include_bytes!("console/bindgen.rs"),
@@ -55,7 +74,7 @@ fn inputs(raw: &[u8], style: &Files) -> String {
         include_bytes!("console/compress.rs"),
         bindgen::VERSION.as_bytes(),
     ];
-    hash::short(tools.into_iter().chain([raw]).chain(parts(style)))
+    hash::short(tools.into_iter().chain(modules.iter().map(|(_, raw)| raw.as_slice())).chain(parts(style)))
 }
 
 fn parts(files: &Files) -> impl Iterator<Item = &[u8]> {

@@ -19,7 +19,7 @@ pub fn run() -> Result<()> {
     tools::wasm_target()?;
     step("Clippy: console in the browser", || {
         let front = workspace::target().join("front");
-        let mut command = cargo(&["clippy", "-p", "penstock-app", "--lib", "--features", "hydrate"]);
+        let mut command = cargo(&["clippy", "-p", "penstock-app", "--lib", "--features", "hydrate,watch,desk"]);
         command.args(["--target", "wasm32-unknown-unknown", "--target-dir"]).arg(front);
         command.args(["--", "-D", "warnings"]);
         process::run(&mut command, "Each finding above names its line.")

@@ -2,6 +2,8 @@
 
 use leptos::prelude::*;
 
+use crate::markup::view;
+
 use super::state::Tone;
 use crate::i18n::{Catalogue, whole};
 

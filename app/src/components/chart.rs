@@ -12,6 +12,7 @@ use super::{
 use crate::{
     i18n::{Catalogue, use_text},
     live::{Live, use_live},
+    markup::view,
     model::{ErrorClass, Mark, Point, Series},
 };
 
@@ -99,33 +100,39 @@ fn course(series: &Series, top: f64) -> AnyView {
     .into_any()
 }
 
-/// Edits, trips and the breaker's own changes. Words where there is room; all of them in the table.
+/// Edits, trips and the breaker's own changes. Words where there is room, in two rows; all of them in the table.
 fn marks(text: &Catalogue, series: &Series) -> AnyView {
-    let mut free_from = 0.0;
+    let mut free_from = [0.0; 2];
     series
         .marks
         .iter()
         .map(|mark| {
             let x = plot::place(series.from, series.to, mark.at);
             let words = mark_words(text, mark);
-            let width = words.chars().map(|c| if c.is_ascii() { 0.0066 } else { 0.012 }).sum::<f64>() + 0.02;
-            let minor = matches!(mark.kind.as_str(), "breaker_half_open" | "breaker_closed" | "reset");
+            let width = words.chars().map(|c| if c.is_ascii() { 0.006 } else { 0.011 }).sum::<f64>() + 0.02;
             let (start, anchor) = if x + width > 1.0 { (x - width, "mark-text before") } else { (x, "mark-text") };
-            let shown = !minor && start >= free_from;
-            if shown {
-                free_from = start + width;
-            }
+            // The lane below tells these.
+            let minor = matches!(mark.kind.as_str(), "breaker_half_open" | "breaker_closed");
+            let row = free_from.iter_mut().position(|free| {
+                let fits = !minor && start >= *free;
+                if fits {
+                    *free = start + width;
+                }
+                fits
+            });
             let class = match mark.kind.as_str() {
+                _ if minor => "mark minor",
                 "breaker_open" | "trip" => "mark bad",
                 _ => "mark",
             };
+            let (flag, label) = if row == Some(1) { ("-21", "-20") } else { ("-8", "-7") };
             view! {
                 <g class=class>
-                    <line x1=at(x) x2=at(x) y1="0" y2="100%" />
-                    <svg class="flag" x=at(x) y="-8">
+                    <line x1=at(x) x2=at(x) y1=if row == Some(1) { "-20" } else { "0" } y2="100%" />
+                    <svg class="flag" x=at(x) y=flag>
                         <path d="M-4-6h8l-4 7z" />
                     </svg>
-                    <text class=anchor x=at(x) y="-7">{shown.then(|| words.clone())}</text>
+                    <text class=anchor x=at(x) y=label>{row.map(|_| words.clone())}</text>
                     <title>{words.clone()}</title>
                 </g>
             }
@@ -201,9 +208,9 @@ fn reading(
         let share = f64::from(event.offset_x()) / f64::from(surface.client_width().max(1));
         let step = chrono::TimeDelta::seconds(step);
         cursor.set(points.with_value(|points| {
-            points.iter().position(|p| {
-                (plot::place(from, to, p.at)..plot::place(from, to, p.at + step)).contains(&share)
-            })
+            points
+                .iter()
+                .position(|p| (plot::place(from, to, p.at)..plot::place(from, to, p.at + step)).contains(&share))
         }));
     };
     let words = move || {

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use super::copy::Command;
-use crate::{i18n::use_text, paths, prefs::Prefs};
+use crate::{i18n::use_text, markup::view, paths, prefs::Prefs};
 
 /// The three ways, filled with this server's address and an upstream's name.
 pub(crate) fn connect_ways(upstream: &str) -> AnyView {

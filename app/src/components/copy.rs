@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use super::icons;
-use crate::{i18n::use_text, paths, prefs::Prefs};
+use crate::{i18n::use_text, markup::view, paths, prefs::Prefs};
 
 /// A command in a box, with a button that copies it. The text can be selected where there is no clipboard.
 #[component]

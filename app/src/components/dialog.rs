@@ -2,6 +2,8 @@
 
 use leptos::{html, prelude::*};
 
+use crate::markup::view;
+
 use crate::i18n::use_text;
 
 /// A dialog. Its children are made anew whenever it opens.

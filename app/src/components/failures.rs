@@ -6,6 +6,7 @@ use super::{band::at, chart::axis_show, plot, state::class_colour, time::time_te
 use crate::{
     i18n::use_text,
     live::use_live,
+    markup::view,
     model::{ErrorClass, Series},
     paths,
 };

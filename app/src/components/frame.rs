@@ -8,6 +8,7 @@ use crate::{
     app::title_of,
     i18n::{Catalogue, use_text},
     live::{Live, at_the_door, use_live},
+    markup::view,
     model::Overview,
     paths,
     prefs::{Lang, Prefs, Theme},
@@ -29,14 +30,14 @@ pub(crate) fn Frame(
             <a class="skip" href="#main" rel="external">
                 {text.common.skip}
             </a>
-            <div class="side">
+            <header class="side">
                 <a class="brand" href=paths::OVERVIEW>
                     {icons::brand()}
                     <span>"Penstock"</span>
                 </a>
                 {(!bare).then(|| navigation(text, path))}
                 {foot(text)}
-            </div>
+            </header>
             <main id="main" tabindex="-1">
                 <noscript>{text.common.no_script}</noscript>
                 {children()}
@@ -64,21 +65,51 @@ fn follow_the_page(text: &'static Catalogue, path: Memo<String>) {
     });
 }
 
-/// A count beside a link: its words, and whether it needs somebody.
-type Count = fn(&Catalogue, &Overview) -> Option<(String, bool)>;
+/// What stands beside a link: its number, its words, and whether it needs somebody.
+struct Badge {
+    short: String,
+    long: String,
+    hot: bool,
+}
+
+type Count = fn(&Catalogue, &Overview) -> Option<Badge>;
+
+/// A number that fits on an icon.
+fn small(text: &Catalogue, n: u64) -> String {
+    if n > 999 { "999+".to_owned() } else { text.number(n) }
+}
 
 fn navigation(text: &'static Catalogue, path: Memo<String>) -> AnyView {
     let live = use_live();
     let c = &text.common;
     let items: [(&'static str, &'static str, &'static str, Option<Count>); 5] = [
         (paths::OVERVIEW, c.overview, icons::OVERVIEW, None),
-        (paths::PENDING, c.pending, icons::PENDING, Some(|t, o| (o.pending > 0).then(|| (t.number(o.pending), true)))),
-        (paths::REPLAYS, c.replays, icons::REPLAYS, Some(|t, o| o.replay_percent.map(|p| (t.percent_of(p), false)))),
+        (
+            paths::PENDING,
+            c.pending,
+            icons::PENDING,
+            Some(|t, o| {
+                let (short, long) = (small(t, o.pending), t.number(o.pending));
+                (o.pending > 0).then_some(Badge { short, long, hot: true })
+            }),
+        ),
+        (
+            paths::REPLAYS,
+            c.replays,
+            icons::REPLAYS,
+            Some(|t, o| {
+                let percent = t.percent_of(o.replay_percent?);
+                Some(Badge { short: percent.clone(), long: percent, hot: false })
+            }),
+        ),
         (
             paths::BREAKERS,
             c.breakers,
             icons::BREAKERS,
-            Some(|t, o| (o.open_breakers > 0).then(|| ((t.common.n_open)(&t.number(o.open_breakers)), true))),
+            Some(|t, o| {
+                let (short, long) = (small(t, o.open_breakers), (t.common.n_open)(&t.number(o.open_breakers)));
+                (o.open_breakers > 0).then_some(Badge { short, long, hot: true })
+            }),
         ),
         (paths::QUOTAS, c.quotas, icons::QUOTAS, None),
     ];
@@ -108,9 +139,16 @@ fn navigation(text: &'static Catalogue, path: Memo<String>) -> AnyView {
 
 fn counted(text: &'static Catalogue, live: Live, count: Count) -> AnyView {
     live.view(move |overview| {
-        let count = overview.ok().and_then(|o| count(text, &o));
-        let class = if count.as_ref().is_some_and(|(_, hot)| *hot) { "n hot" } else { "n" };
-        view! { <span class=class>{count.map(|(words, _)| words)}</span> }.into_any()
+        let badge = overview.ok().and_then(|o| count(text, &o));
+        let class = if badge.as_ref().is_some_and(|b| b.hot) { "n hot" } else { "n" };
+        let (long, short) = badge.map(|b| (b.long, b.short)).unzip();
+        view! {
+            <span class=class>
+                <span class="long">{long}</span>
+                <span class="short" aria-hidden="true">{short}</span>
+            </span>
+        }
+        .into_any()
     })
 }
 

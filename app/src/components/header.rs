@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::{i18n::use_text, live::use_live};
+use crate::{i18n::use_text, live::use_live, markup::view};
 
 /// A page's head.
 #[component]

@@ -2,6 +2,8 @@
 
 use leptos::prelude::*;
 
+use crate::markup::view;
+
 pub(crate) const OVERVIEW: &str = "M2 13h3V7H2zm5 0h3V3H7zm5 0h2.5V9H12z";
 pub(crate) const PENDING: &str = "M2 3h12v8h-4l-2 2.5L6 11H2z";
 pub(crate) const REPLAYS: &str = "M3.2 9a5 5 0 1 0 1.6-4.7M4.6 1.5v3.2h3.2";

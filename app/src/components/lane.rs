@@ -2,6 +2,8 @@
 
 use leptos::prelude::*;
 
+use crate::markup::view;
+
 use super::{band::at, plot::Stretch};
 use crate::model::BreakerState;
 

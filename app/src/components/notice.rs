@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::{i18n::use_text, model::Problem};
+use crate::{i18n::use_text, markup::view, model::Problem};
 
 /// A problem: what happened, what was kept, what to do.
 pub(crate) fn problem_view(problem: Problem) -> AnyView {

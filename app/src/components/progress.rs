@@ -2,6 +2,8 @@
 
 use leptos::prelude::*;
 
+use crate::markup::view;
+
 use super::band::at;
 
 /// A bar of parts: what succeeded, what failed, what was passed over. The words beside it say the same.

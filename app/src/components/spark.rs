@@ -2,6 +2,8 @@
 
 use leptos::prelude::*;
 
+use crate::markup::view;
+
 use super::plot;
 
 /// The values' course; 1.0 is the upper edge unless one is greater. The word beside it says what it means.

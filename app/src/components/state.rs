@@ -4,6 +4,7 @@ use leptos::prelude::*;
 
 use crate::{
     i18n::Catalogue,
+    markup::view,
     model::{BreakerState, Disposition, ErrorClass, ReplayState, Verdict},
 };
 

@@ -6,6 +6,7 @@ use leptos::prelude::*;
 use crate::{
     i18n::{Moment, use_text},
     live::use_live,
+    markup::view,
 };
 
 /// How much of a time is shown.

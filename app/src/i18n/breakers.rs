@@ -60,6 +60,7 @@ pub struct BreakersText {
     pub reset_go: &'static str,
     pub metrics_go: &'static str,
     pub disable_go: &'static str,
+    pub quota: &'static str,
     pub done: fn(id: &str, what: &str) -> String,
 }
 
@@ -132,6 +133,7 @@ pub(super) const EN: BreakersText = BreakersText {
     reset_go: "Reset it",
     metrics_go: "Count only",
     disable_go: "Disable it",
+    quota: "Quota",
     done: |id, what| format!("{id}: {what}"),
 };
 
@@ -204,5 +206,6 @@ pub(super) const ZH: BreakersText = BreakersText {
     reset_go: "复位",
     metrics_go: "改为仅统计",
     disable_go: "停用",
+    quota: "配额",
     done: |id, what| format!("{id}：{what}"),
 };

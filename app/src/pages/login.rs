@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 use leptos_router::hooks::use_query_map;
 
-use crate::{components::header::PageHeader, i18n::use_text, paths};
+use crate::{components::header::PageHeader, i18n::use_text, markup::view, paths};
 
 /// Posts `password` and `to` to `/login`. The server comes back with `?failed=wrong` or `?failed=wait`.
 #[component]

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::{components::header::PageHeader, i18n::use_text, paths};
+use crate::{components::header::PageHeader, i18n::use_text, markup::view, paths};
 
 /// Says so, with status 404 by the server's own check of the routes.
 #[component]

@@ -12,19 +12,20 @@ use crate::workspace;
 
 /// The version whose output this is.
 pub const VERSION: &str = "0.2.130";
-/// Leptos's hydration script asks for app.js and app_bg.wasm.
-const NAME: &str = "app";
-/// The module among the files.
-pub const WASM: &str = "app_bg.wasm";
 
-/// Makes app.js, app_bg.wasm and, where Rust imports own JavaScript, snippets/.
-pub fn generate(module: &[u8]) -> Result<Files> {
+/// The module among the files of a bundle: the name that Leptos' hydration script asks for.
+pub fn wasm_of(name: &str) -> String {
+    format!("{name}_bg.wasm")
+}
+
+/// Makes {name}.js, {name}_bg.wasm and, where Rust imports own JavaScript, snippets/.
+pub fn generate(name: &str, module: &[u8]) -> Result<Files> {
     let folder = workspace::target().join("front/bindgen");
     if folder.exists() {
         fs::remove_dir_all(&folder)?;
     }
     let mut bindgen = Bindgen::new();
-    bindgen.input_bytes(NAME, module.to_vec()).out_name(NAME).typescript(false);
+    bindgen.input_bytes(name, module.to_vec()).out_name(name).typescript(false);
     bindgen.remove_name_section(true).remove_producers_section(true);
     bindgen
         .web(true)

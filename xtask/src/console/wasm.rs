@@ -10,8 +10,8 @@ use crate::workspace;
 const TARGET: &str = "wasm32-unknown-unknown";
 const PROFILE: &str = "wasm-release";
 
-/// Compiles and reads the module. Its own target folder keeps a native build running beside it from waiting.
-pub fn compile() -> Result<Vec<u8>> {
+/// Compiles the pages that `features` name, and reads the module. Its own target folder keeps a native build running beside it from waiting.
+pub fn compile(features: &str) -> Result<Vec<u8>> {
     let front = workspace::target().join("front");
     let front_arg = front.to_string_lossy();
     run(
@@ -25,13 +25,13 @@ pub fn compile() -> Result<Vec<u8>> {
             "--target",
             TARGET,
             "--features",
-            "hydrate",
+            features,
             "--profile",
             PROFILE,
             "--target-dir",
             &front_arg,
         ]),
-        "The compiler's message above says where; the console is built with the feature `hydrate` alone.",
+        "The compiler's message above says where; the console is built with `hydrate` and without `ssr`.",
     )?;
     let module = front.join(TARGET).join(PROFILE).join("app.wasm");
     fs::read(&module).with_context(|| format!("{} could not be read after it was built", module.display()))

@@ -15,6 +15,7 @@ use crate::{
         time::countdown,
     },
     i18n::Catalogue,
+    markup::view,
     model::{Breaker, BreakerState, Forced, breaker::TripRequest},
     paths,
 };
@@ -22,6 +23,7 @@ use crate::{
 /// The card. Its id is the breaker's, so that other pages lead to it.
 pub(super) fn card(text: &'static Catalogue, breaker: &Breaker, steering: Steering) -> AnyView {
     let class = if breaker.holds_back() { "panel breaker held" } else { "panel breaker" };
+    let b = &text.breakers;
     let title = format!("breaker-{}", breaker.id);
     view! {
         <article class=class id=breaker.id.clone() aria-labelledby=title>
@@ -30,7 +32,7 @@ pub(super) fn card(text: &'static Catalogue, breaker: &Breaker, steering: Steeri
                 {in_force(text, breaker)}
                 <div class="spring"></div>
                 <a class="link" href=paths::quota(&breaker.id)>
-                    {text.common.quotas}
+                    {b.quota}
                 </a>
             </header>
             <div class="inside">

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::{i18n::Catalogue, model::BreakerState};
+use crate::{i18n::Catalogue, markup::view, model::BreakerState};
 
 /// The diagram of the computed state.
 pub(super) fn diagram(text: &Catalogue, now: BreakerState) -> AnyView {

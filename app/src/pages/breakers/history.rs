@@ -5,6 +5,7 @@ use leptos::prelude::*;
 use crate::{
     components::time::{Show, ago, time},
     i18n::Catalogue,
+    markup::view,
     model::{Breaker, breaker::BreakerChange},
 };
 

@@ -10,6 +10,7 @@ use leptos::prelude::*;
 use crate::{
     components::header::PageHeader,
     i18n::{Catalogue, use_text},
+    markup::view,
     model::Breaker,
     query::use_query,
 };

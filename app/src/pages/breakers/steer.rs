@@ -10,6 +10,7 @@ use crate::{
         notice::use_toasts,
     },
     i18n::{Catalogue, use_text},
+    markup::view,
     model::{Breaker, TripRequest},
     paths,
     query::use_api,

@@ -8,6 +8,7 @@ use crate::{
         time::countdown,
     },
     i18n::Catalogue,
+    markup::view,
     model::{BreakerState, ErrorClass, Forced, Overview, UpstreamNow, Verdict},
     paths,
 };
@@ -66,7 +67,7 @@ fn open_row(text: &'static Catalogue, overview: &Overview, upstream: &UpstreamNo
         Some(Forced::Open { until, .. }) => (Some(*until), o.until),
         _ => (upstream.breaker_until, o.next_probe),
     };
-    let left = until.map(|until| view! { " "{label}" "{countdown(overview.now, until)}"." });
+    let left = until.map(|until| view! { " "{label}" "{countdown(overview.now, until)}{o.stop} });
     let words = view! {
         <b>{upstream.name.clone()}</b>
         " "

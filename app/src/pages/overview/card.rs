@@ -12,6 +12,7 @@ use crate::{
         time::countdown,
     },
     i18n::Catalogue,
+    markup::view,
     model::{BreakerState, Forced, UpstreamNow},
     paths,
 };
@@ -103,15 +104,18 @@ fn facts(text: &'static Catalogue, now: DateTime<Utc>, u: &UpstreamNow, held: bo
             fact(o.accepted, (o.per_minute)(&text.number(u.accepted_per_minute)).into_any()),
         ]
     } else {
-        vec![
+        let mut facts = vec![
             fact(o.accepted, (o.per_minute)(&text.number(u.accepted_per_minute)).into_any()),
             fact(o.refused, number(u.refused_per_minute)),
             fact(o.queued, number(u.queued)),
-            fact(o.waiting_records, number(u.waiting_records)),
             fact(o.p95, millis(u.p95_ms)),
             fact(o.waited, millis(u.waited_ms)),
             fact(o.tokens_left, number(u.tokens_left)),
-        ]
+        ];
+        if u.waiting_records > 0 {
+            facts.push(fact(o.waiting_records, number(u.waiting_records)));
+        }
+        facts
     };
     facts.into_any()
 }

@@ -11,6 +11,7 @@ use crate::{
     },
     i18n::{Catalogue, use_text},
     live::use_live,
+    markup::view,
     model::{Problem, Series, SeriesQuery},
     paths,
     query::use_query,

@@ -12,6 +12,7 @@ use crate::{
     components::{connect::connect, header::PageHeader, notice::problem_view},
     i18n::{Catalogue, use_text},
     live::use_live,
+    markup::view,
     model::Overview,
     paths,
 };

@@ -8,6 +8,7 @@ use crate::{
         state::{Tone, class_badge, class_colour, state},
     },
     i18n::Catalogue,
+    markup::view,
     model::{ErrorClass, Overview},
     paths,
 };
@@ -51,7 +52,7 @@ pub(crate) fn pending_by_class(text: &'static Catalogue, overview: &Overview) ->
         <section class="panel">
             <header>
                 <h2>{o.pending_by_class}</h2>
-                <small>{(overview.pending > 0).then(|| (text.common.n_open)(&text.number(overview.pending)))}</small>
+                <small>{(overview.pending > 0).then(|| (o.pending_n)(&text.number(overview.pending)))}</small>
             </header>
             {body}
         </section>

@@ -8,6 +8,7 @@ use crate::{
         state::{Tone, class_badge, state},
         time::{Show, time},
     },
+    markup::view,
     model::Attempt,
 };
 

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use super::{desk::Desk, table::counted};
-use crate::model::Disposition;
+use crate::{markup::view, model::Disposition};
 
 pub(super) fn view(desk: Desk) -> AnyView {
     let bar = move || {

@@ -69,6 +69,8 @@ pub(super) struct Dialogs {
     pub(super) to_replay: RwSignal<ReplayRequest>,
     pub(super) to_snooze: RwSignal<Option<PendingItem>>,
     pub(super) to_edit: RwSignal<Option<PendingDetail>>,
+    /// What was typed and not sent, and for which record: closing the dialog does not lose it.
+    pub(super) unsent: RwSignal<Option<(RecordId, String)>>,
 }
 
 /// What reaches beyond the page.
@@ -93,6 +95,7 @@ impl Dialogs {
             to_replay: RwSignal::new(ReplayRequest::default()),
             to_snooze: RwSignal::new(None),
             to_edit: RwSignal::new(None),
+            unsent: RwSignal::new(None),
         }
     }
 }
@@ -296,6 +299,9 @@ impl Desk {
             rows.get(at + 1).or_else(|| rows.get(at.checked_sub(1)?)).map(|row| row.id)
         });
         self.cursor.set(next);
+        if let Some(next) = next {
+            super::keys::focus_on(next);
+        }
     }
 
     pub(super) fn reopen(self, ids: Vec<RecordId>, from: Disposition) {

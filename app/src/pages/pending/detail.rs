@@ -12,6 +12,7 @@ use crate::{
         notice::problem_view,
         state::{class_badge, disposition_state},
     },
+    markup::view,
     model::{Disposition, PendingDetail},
 };
 

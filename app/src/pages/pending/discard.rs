@@ -14,6 +14,7 @@ use crate::{
         dialog::Dialog,
         notice::problem_view,
     },
+    markup::view,
     model::{BulkAction, BulkOutcome, BulkRequest, Disposition, Problem},
 };
 

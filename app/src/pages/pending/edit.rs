@@ -11,6 +11,7 @@ use crate::{
         copy::{as_curl, curl},
         dialog::Dialog,
     },
+    markup::view,
     model::{PendingChange, PendingDetail},
 };
 
@@ -44,12 +45,11 @@ fn body(desk: Desk, detail: PendingDetail) -> AnyView {
     let warning = not_whole(desk, &detail);
     let old = if warning.is_some() { String::new() } else { detail.payload };
     let was_json = is_json(&old);
-    let typed = RwSignal::new(old.clone());
+    let unsent = desk.dialogs().unsent;
+    let begun = unsent.get_untracked().filter(|(of, _)| *of == id).map_or_else(|| old.clone(), |(_, text)| text);
+    let typed = RwSignal::new(begun.clone());
     let doing = Doing::new();
-    let same = {
-        let old = old.clone();
-        move || typed.with(|typed| *typed == old)
-    };
+    let same = { move || typed.with(|typed| *typed == old) };
     let stays = same.clone();
     let hint = move || {
         if same() {
@@ -85,8 +85,11 @@ fn body(desk: Desk, detail: PendingDetail) -> AnyView {
                     spellcheck="false"
                     autocomplete="off"
                     aria-describedby="edit-hint"
-                    prop:value=old
-                    on:input=move |event| typed.set(event_target_value(&event))
+                    prop:value=begun
+                    on:input=move |event| {
+                        typed.set(event_target_value(&event));
+                        unsent.set(Some((id, typed.get_untracked())));
+                    }
                 ></textarea>
             </label>
             <p id="edit-hint" class="muted">{hint}</p>

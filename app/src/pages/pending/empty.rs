@@ -5,6 +5,7 @@ use leptos::prelude::*;
 use super::desk::Desk;
 use crate::{
     live::use_live,
+    markup::view,
     model::{Disposition, PendingFilter, PendingPage},
     paths,
 };

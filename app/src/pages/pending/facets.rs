@@ -6,6 +6,7 @@ use super::desk::Desk;
 use crate::{
     components::state::class_colour,
     live::use_live,
+    markup::view,
     model::{Disposition, ErrorClass, Facet, PendingFilter},
     paths,
 };

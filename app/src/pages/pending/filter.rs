@@ -4,6 +4,7 @@ use leptos::{ev::SubmitEvent, prelude::*};
 
 use super::desk::Desk;
 use crate::{
+    markup::view,
     model::{Disposition, ErrorClass, PendingFilter},
     paths,
 };
@@ -13,9 +14,10 @@ pub(super) const FIELD: &str = "pending-text";
 
 pub(super) fn view(desk: Desk) -> AnyView {
     let t = &desk.text.pending;
-    let asked = move || desk.query.with(|q| q.filter.text.clone().unwrap_or_default());
-    let typed = RwSignal::new(desk.query.with_untracked(|q| q.filter.text.clone().unwrap_or_default()));
-    Effect::new(move |_| typed.set(asked()));
+    // Only another text in the address replaces what is being typed; another facet or page does not.
+    let asked = Memo::new(move |_| desk.query.with(|q| q.filter.text.clone().unwrap_or_default()));
+    let typed = RwSignal::new(asked.get_untracked());
+    Effect::new(move |_| typed.set(asked.get()));
     let send = move |event: SubmitEvent| {
         event.prevent_default();
         let text = Some(typed.get_untracked().trim().to_owned()).filter(|text| !text.is_empty());

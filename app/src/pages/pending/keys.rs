@@ -5,7 +5,8 @@ use leptos::{ev, ev::KeyboardEvent, prelude::*, wasm_bindgen::JsCast as _};
 use super::{desk::Desk, filter, rows::link_id};
 use crate::{
     components::dialog::Dialog,
-    model::{Disposition, PendingItem},
+    markup::view,
+    model::{Disposition, PendingItem, RecordId},
 };
 
 /// Listens for as long as the page is there.
@@ -24,6 +25,11 @@ fn focus(id: &str) {
     if let Some(element) = document().get_element_by_id(id).and_then(|e| e.dyn_into::<web_sys::HtmlElement>().ok()) {
         let _ = element.focus();
     }
+}
+
+/// The focus to a row's link.
+pub(super) fn focus_on(id: RecordId) {
+    focus(&link_id(id));
 }
 
 /// Whether this element takes text.
@@ -134,7 +140,7 @@ fn step(desk: Desk, by: isize) -> bool {
     });
     let Some(id) = to else { return false };
     desk.cursor.set(Some(id));
-    focus(&link_id(id));
+    focus_on(id);
     true
 }
 

@@ -25,6 +25,7 @@ use crate::{
     components::header::PageHeader,
     i18n::{age_s, use_text},
     live::use_live,
+    markup::view,
 };
 
 /// `/pending` and `/pending/:id`.

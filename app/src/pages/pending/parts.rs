@@ -8,6 +8,7 @@ use crate::{
         copy::{Command, as_curl, curl},
         time::{Show, ago, time},
     },
+    markup::view,
     model::{Disposition, PendingDetail, ReplayRequest},
     paths,
 };

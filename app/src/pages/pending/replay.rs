@@ -11,6 +11,7 @@ use crate::{
         dialog::Dialog,
         notice::problem_view,
     },
+    markup::view,
     model::{Problem, ReplayPreview, ReplayRequest},
     paths,
 };

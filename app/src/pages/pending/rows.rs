@@ -7,6 +7,7 @@ use leptos::prelude::*;
 use super::desk::Desk;
 use crate::{
     components::{state::class_badge, time::ago},
+    markup::view,
     model::PendingItem,
 };
 
@@ -74,7 +75,7 @@ fn below(desk: Desk, item: &PendingItem, now: DateTime<Utc>, at: DateTime<Utc>) 
             <span class="in-narrow">{item.upstream.clone()}</span>
             <span class="in-narrow">{(text.pending.n_retries)(item.retries)}</span>
             <span class="in-narrow">{ago(now, at)}</span>
-            <span class="in-narrow">{(text.words.suggestion)(item.suggestion)}</span>
+            <span class="in-narrow advice">{(text.words.suggestion)(item.suggestion)}</span>
         </small>
     }
     .into_any()

@@ -14,6 +14,7 @@ use crate::{
         copy::{as_curl, curl},
         dialog::Dialog,
     },
+    markup::view,
     model::{Disposition, PendingChange, PendingItem, RecordId},
 };
 

@@ -4,6 +4,7 @@ use leptos::{prelude::*, tachys::view::keyed::keyed};
 
 use super::{desk::Desk, empty, rows};
 use crate::{
+    markup::view,
     model::{Count, Cursor, PendingPage, PendingQuery},
     paths,
 };
@@ -59,7 +60,7 @@ fn list(desk: Desk, page: PendingPage) -> AnyView {
                     <th class="col-suggestion" scope="col">{t.suggestion}</th>
                 </tr>
             </thead>
-            <tbody>{rows}</tbody>
+            <tbody>{rows.into_any()}</tbody>
         </table>
         {pages(desk, next)}
     }

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use super::desk::{Desk, Undo, standing};
-use crate::{model::Disposition, paths};
+use crate::{markup::view, model::Disposition, paths};
 
 /// Always there, so that what comes into it is read aloud.
 pub(super) fn view(desk: Desk) -> AnyView {

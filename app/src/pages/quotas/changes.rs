@@ -6,7 +6,7 @@ use super::{
     draft::{Draft, differences},
     fields::{self, Input},
 };
-use crate::i18n::Catalogue;
+use crate::{i18n::Catalogue, markup::view};
 
 /// A change: the field's path, what it was, what it is.
 pub(super) type Change = (String, Option<String>, Option<String>);

@@ -12,6 +12,7 @@ use crate::{
         state::{Tone, state},
     },
     i18n::Catalogue,
+    markup::view,
     model::{TestAnswer, UpstreamView, upstream::Managed},
     paths,
     query::use_api,

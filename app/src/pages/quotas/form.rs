@@ -16,6 +16,7 @@ use crate::{
         state::{Tone, state},
     },
     i18n::{Catalogue, use_text},
+    markup::view,
     model::{
         Problem, UpstreamView,
         upstream::{FieldProblem, Managed, UpstreamConfig, name_is_good},

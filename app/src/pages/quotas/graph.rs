@@ -7,13 +7,19 @@ use super::{
     number,
     permitted::{self, Permitted},
 };
-use crate::i18n::{Catalogue, whole};
+use crate::{
+    i18n::{Catalogue, whole},
+    markup::view,
+};
 
 pub(super) fn panel(form: Form) -> AnyView {
     let t = &form.text.quotas;
     let shown = move || {
-        let ok = form.checked.with(|c| c.problems.iter().all(|p| !p.field.starts_with("quota")));
-        let found = if ok { form.checked.with(|c| permitted::of(&c.config)) } else { Vec::new() };
+        // What can't be read must not be shown as if it were the default.
+        if form.checked.with(|c| c.problems.iter().any(|p| p.field.starts_with("quota."))) {
+            return view! { <p class="muted">{t.preview_faulty}</p> }.into_any();
+        }
+        let found = form.checked.with(|c| permitted::of(&c.config));
         if found.is_empty() {
             return view! { <p class="muted">{t.preview_none}</p> }.into_any();
         }

@@ -7,7 +7,7 @@ use super::{
     form::Form,
     number, preset,
 };
-use crate::{i18n::Catalogue, model::upstream::FieldProblem};
+use crate::{i18n::Catalogue, markup::view, model::upstream::FieldProblem};
 
 /// A field's id on the page.
 pub(super) fn id(path: &str) -> String {

@@ -10,6 +10,7 @@ use crate::{
         time::{Show, time},
     },
     i18n::{Catalogue, use_text, whole},
+    markup::view,
     model::{
         UpstreamView,
         upstream::{Burst, Managed, Quota},

@@ -59,14 +59,16 @@ fn requests(q: &Quota, dimension: &'static str, limit: f64, per_s: f64, window_s
     whole(dimension, limit * q.safety, per_second, burst, window_s, allowed)
 }
 
-/// At least an eighth of a minute's tokens at once, so that a large call fits.
+/// At least an eighth of a minute's tokens at once, so that a large call fits: what is promised is so over a minute, however
+/// short the window for requests.
 fn tokens(q: &Quota, limit: u64) -> Permitted {
     let limit = limit as f64;
     let per_second = limit * q.safety / 60.0;
     let allowed = limit / 60.0 * q.judged_window_s;
     let room = allowed - per_second * (q.judged_window_s + SPREAD_S);
     let burst = room.floor().max((limit / 8.0).floor()).max(1.0);
-    whole("tokens_per_minute", limit * q.safety, per_second, burst, q.judged_window_s, allowed)
+    let window_s = q.judged_window_s.max(60.0);
+    whole("tokens_per_minute", limit * q.safety, per_second, burst, window_s, limit / 60.0 * window_s)
 }
 
 fn whole(dimension: &'static str, rate: f64, per_second: f64, burst: f64, window_s: f64, allowed: f64) -> Permitted {

@@ -15,6 +15,7 @@ use crate::{
         copy::{Command, curl},
         notice::use_toasts,
     },
+    markup::view,
     model::UpstreamPut,
     paths,
     query::{Query, use_api},

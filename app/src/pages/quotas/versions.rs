@@ -13,6 +13,7 @@ use crate::{
         time::{Show, time},
     },
     i18n::{Catalogue, use_text},
+    markup::view,
     model::{UpstreamPut, UpstreamVersion, upstream::Managed},
     paths,
     query::{Query, use_api, use_query},

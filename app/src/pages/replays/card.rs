@@ -14,6 +14,7 @@ use crate::{
         time::{Show, time},
     },
     i18n::Catalogue,
+    markup::view,
     model::{Replay, ReplayState},
     paths,
 };

@@ -9,6 +9,7 @@ use crate::{
         time::{Show, time},
     },
     i18n::Catalogue,
+    markup::view,
     model::Replay,
 };
 

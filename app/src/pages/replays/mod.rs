@@ -9,6 +9,7 @@ use leptos::prelude::*;
 use crate::{
     components::header::PageHeader,
     i18n::{Catalogue, use_text},
+    markup::view,
     model::{Disposition, PendingFilter, Replay, ReplayState},
     paths,
     query::use_query,

@@ -10,6 +10,7 @@ use crate::{
         notice::{Toasts, use_toasts},
     },
     i18n::{Catalogue, use_text},
+    markup::view,
     model::{Problem, Replay, ReplayId},
     query::use_api,
 };
