@@ -176,6 +176,7 @@ pub(super) fn facts(text: &'static Catalogue, view: &UpstreamView) -> AnyView {
                 {(view.config.managed == Managed::File).then(|| state(Tone::Quiet, t.managed))}
             </div>
             {super::list::notes(text, view)}
+            {(view.config.managed == Managed::File).then(|| view! { <p class="notice">{t.managed_why}</p> })}
         </div>
     }
     .into_any()

@@ -94,11 +94,9 @@ pub(super) fn notes(text: &'static Catalogue, view: &UpstreamView) -> AnyView {
         let fields: Vec<_> = view.file_differs.iter().map(|path| changes::field(text, path)).collect();
         (t.differs)(&fields.join(t.and))
     });
-    let managed = view.config.managed == Managed::File;
     view! {
         {missing.map(|auth| view! { <p class="notice bad">{(t.credential_missing_why)(&auth.value)}</p> })}
         {differs.map(|words| view! { <p class="notice warn">{words}</p> })}
-        {managed.then(|| view! { <p class="notice">{t.managed_why}</p> })}
     }
     .into_any()
 }
