@@ -37,7 +37,7 @@ pub async fn metrics(State(app): State<Arc<App>>) -> Response {
         .iter()
         .map(|u| {
             let snapshot = u.governor.snapshot();
-            let state = crate::operator::breakers::effective(&u);
+            let state = crate::operator::breakers::effective(u);
             Gauges {
                 upstream: u.name.clone(),
                 utilisation: u.meter.now(now, &u.settings().config.quota).utilisation,
