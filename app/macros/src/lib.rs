@@ -90,16 +90,22 @@ fn component(element: &NodeElement<rstml::Infallible>) -> TokenStream {
     }
 }
 
-/// An element: what is fixed about it as a table in the program's data, the rest as calls.
+/// An element: what is fixed about it as one text in the program's data, the rest as calls.
 fn element(element: &NodeElement<rstml::Infallible>, svg: bool) -> TokenStream {
     let tag = element.open_tag.name.to_string();
     let svg = svg || SVG.contains(&tag.as_str());
-    let mut fixed = Vec::new();
+    // The namespace, the tag, then names and values of attributes, as `El::new` reads them.
+    let mut fixed = format!("{}{tag}", if svg { 's' } else { 'h' });
     let mut calls = Vec::new();
     for attribute in &element.open_tag.attributes {
         match attribute {
             NodeAttribute::Attribute(a) => match literal(a) {
-                Some((key, value)) => fixed.push(quote!((#key, #value))),
+                Some((key, value)) => {
+                    for part in [key, value] {
+                        fixed.push('\u{1}');
+                        fixed.push_str(&part);
+                    }
+                }
                 None => calls.push(call(a)),
             },
             NodeAttribute::Block(_) => calls.push(quote!(.spreading_is_not_known_here())),
@@ -117,7 +123,7 @@ fn element(element: &NodeElement<rstml::Infallible>, svg: bool) -> TokenStream {
     });
     // Children first, as in Leptos' macro: what an attribute may borrow, a child must not have taken, in both alike.
     quote!({
-        let mut el = crate::markup::El::new(#tag, #svg, &[#(#fixed),*]);
+        let mut el = crate::markup::El::new(#fixed);
         #(#children;)*
         #(el #calls;)*
         el

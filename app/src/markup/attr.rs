@@ -88,10 +88,10 @@ pub(super) enum Attr {
 }
 
 /// Writes attributes into an opening tag, the classes as one.
-pub(super) fn write(fixed: &[(&'static str, &'static str)], attrs: &[Attr], html: &mut String) {
+pub(super) fn write(fixed: impl Iterator<Item = (&'static str, &'static str)>, attrs: &[Attr], html: &mut String) {
     let mut class: Option<Cow<'static, str>> = None;
     for (name, value) in fixed {
-        if *name == "class" {
+        if name == "class" {
             class = Some(Cow::Borrowed(value));
         } else {
             write_one(name, value, html);
@@ -147,7 +147,7 @@ mod tests {
     fn a_value_never_leaves_its_quotes() {
         let mut html = String::new();
         write(
-            &[("id", "a")],
+            [("id", "a")].into_iter(),
             &[Attr::Named("title", "\"><script>&".into_attr()), Attr::Named("hidden", true.into_attr())],
             &mut html,
         );
@@ -158,7 +158,7 @@ mod tests {
     fn classes_are_one_attribute() {
         let mut html = String::new();
         write(
-            &[],
+            std::iter::empty(),
             &[
                 Attr::Named("class", "live".into_attr()),
                 Attr::Class("down", (|| true).into_attr()),

@@ -27,6 +27,27 @@ use super::{
     held::Held,
 };
 
+/// What never changes about an element, as one text: `s` in SVG or `h`, the tag, then names and values of attributes, each
+/// behind a U+0001. One pointer in the program's data, where a table would have four a line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Fixed(&'static str);
+
+impl Fixed {
+    fn is_svg(self) -> bool {
+        self.0.starts_with('s')
+    }
+
+    fn tag(self) -> &'static str {
+        self.0.split('\u{1}').next().and_then(|tag| tag.get(1..)).unwrap_or_default()
+    }
+
+    /// The attributes.
+    pub(super) fn attrs(self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let mut parts = self.0.split('\u{1}').skip(1);
+        std::iter::from_fn(move || Some((parts.next()?, parts.next()?)))
+    }
+}
+
 const SVG: &str = "http://www.w3.org/2000/svg";
 
 /// Elements that have neither children nor an end.
@@ -36,18 +57,15 @@ const VOID: &[&str] = &["br", "hr", "img", "input", "link", "meta"];
 pub(crate) struct El(Box<Inner>);
 
 struct Inner {
-    tag: &'static str,
-    svg: bool,
-    /// Attributes that never change.
-    fixed: &'static [(&'static str, &'static str)],
+    fixed: Fixed,
     attrs: Vec<Attr>,
     children: Vec<AnyView>,
 }
 
 impl El {
-    /// With the attributes that never change.
-    pub(crate) fn new(tag: &'static str, svg: bool, fixed: &'static [(&'static str, &'static str)]) -> Self {
-        Self(Box::new(Inner { tag, svg, fixed, attrs: Vec::new(), children: Vec::new() }))
+    /// With what never changes, as [`Fixed`] says.
+    pub(crate) fn new(fixed: &'static str) -> Self {
+        Self(Box::new(Inner { fixed: Fixed(fixed), attrs: Vec::new(), children: Vec::new() }))
     }
 
     /// With a child.
@@ -106,15 +124,14 @@ impl El {
     }
 
     fn is_void(&self) -> bool {
-        VOID.contains(&self.0.tag)
+        VOID.contains(&self.0.fixed.tag())
     }
 }
 
 /// An element that is there.
 pub(crate) struct ElState {
     el: types::Element,
-    tag: &'static str,
-    fixed: &'static [(&'static str, &'static str)],
+    fixed: Fixed,
     attrs: Vec<Held>,
     children: Vec<AnyViewState>,
 }
@@ -123,9 +140,9 @@ impl Render for El {
     type State = ElState;
 
     fn build(self) -> ElState {
-        let Inner { tag, svg, fixed, attrs, children } = *self.0;
-        let el = Rndr::create_element(tag, svg.then_some(SVG));
-        for (name, value) in fixed {
+        let Inner { fixed, attrs, children } = *self.0;
+        let el = Rndr::create_element(fixed.tag(), fixed.is_svg().then_some(SVG));
+        for (name, value) in fixed.attrs() {
             Rndr::set_attribute(&el, name, value);
         }
         let attrs = attrs.into_iter().map(|a| Held::new(&el, a, false)).collect();
@@ -137,13 +154,12 @@ impl Render for El {
                 child
             })
             .collect();
-        ElState { el, tag, fixed, attrs, children }
+        ElState { el, fixed, attrs, children }
     }
 
     fn rebuild(self, state: &mut ElState) {
         let new = &self.0;
-        if new.tag != state.tag
-            || new.fixed != state.fixed
+        if new.fixed != state.fixed
             || new.children.len() != state.children.len()
             || new.attrs.len() != state.attrs.len()
         {
@@ -200,8 +216,8 @@ impl AddAnyAttr for El {
 impl El {
     fn open(&self, html: &mut String) {
         html.push('<');
-        html.push_str(self.0.tag);
-        attr::write(self.0.fixed, &self.0.attrs, html);
+        html.push_str(self.0.fixed.tag());
+        attr::write(self.0.fixed.attrs(), &self.0.attrs, html);
         html.push('>');
     }
 
@@ -235,7 +251,9 @@ impl RenderHtml for El {
     }
 
     fn html_len(&self) -> usize {
-        2 * self.0.tag.len() + 24 * self.0.attrs.len() + self.0.children.iter().map(RenderHtml::html_len).sum::<usize>()
+        2 * self.0.fixed.0.len()
+            + 24 * self.0.attrs.len()
+            + self.0.children.iter().map(RenderHtml::html_len).sum::<usize>()
     }
 
     fn to_html_with_buf(
@@ -252,7 +270,7 @@ impl RenderHtml for El {
             for child in self.0.children {
                 child.to_html_with_buf(html, position, true, mark_branches, Vec::new());
             }
-            Self::close(self.0.tag, html);
+            Self::close(self.0.fixed.tag(), html);
         }
         *position = Position::NextChild;
     }
@@ -271,7 +289,7 @@ impl RenderHtml for El {
             for child in self.0.children {
                 child.to_html_async_with_buf::<OUT_OF_ORDER>(stream, position, true, mark_branches, Vec::new());
             }
-            stream.with_buf(|html| Self::close(self.0.tag, html));
+            stream.with_buf(|html| Self::close(self.0.fixed.tag(), html));
         }
         *position = Position::NextChild;
     }
@@ -287,16 +305,30 @@ impl RenderHtml for El {
             // ones around it.
             return self.build();
         };
-        let Inner { tag, fixed, attrs, children, .. } = *self.0;
+        let Inner { fixed, attrs, children } = *self.0;
         let attrs = attrs.into_iter().map(|a| Held::new(&el, a, true)).collect();
         position.set(Position::FirstChild);
         let children = children.into_iter().map(|c| c.hydrate::<true>(cursor, position)).collect();
         cursor.set(el.clone().into());
         position.set(Position::NextChild);
-        ElState { el, tag, fixed, attrs, children }
+        ElState { el, fixed, attrs, children }
     }
 
     fn into_owned(self) -> Self {
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Fixed;
+
+    #[test]
+    fn what_is_fixed_is_read_as_it_was_written() {
+        let fixed = Fixed("sline\u{1}class\u{1}grid\u{1}aria-hidden\u{1}");
+        assert!(fixed.is_svg());
+        assert_eq!(fixed.tag(), "line");
+        assert_eq!(fixed.attrs().collect::<Vec<_>>(), [("class", "grid"), ("aria-hidden", "")]);
+        assert_eq!(Fixed("hbr").attrs().count(), 0);
     }
 }
