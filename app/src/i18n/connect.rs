@@ -29,7 +29,7 @@ pub(super) const EN: ConnectText = ConnectText {
     openai: "openai-python",
     openai_why: "The same for any SDK with a base URL. Your own key goes through untouched, unless the upstream has one.",
     fme: "FME HTTPCaller",
-    fme_why: "Set the request URL and leave retries to Penstock. The engine's name gives each engine its own line here.",
+    fme_why: "Set the request URL and leave retries to Penstock. The engine's name is shown with what fails.",
 };
 
 pub(super) const ZH: ConnectText = ConnectText {
@@ -44,5 +44,5 @@ pub(super) const ZH: ConnectText = ConnectText {
     openai: "openai-python",
     openai_why: "任何可设置基础地址的 SDK 都一样。除非上游配置了密钥，否则您自己的密钥会原样转发。",
     fme: "FME HTTPCaller",
-    fme_why: "设置请求 URL，把重试交给 Penstock。填写引擎名称后，每个引擎会在这里单独显示。",
+    fme_why: "设置请求 URL，把重试交给 Penstock。填写引擎名称后，失败的调用会显示来自哪个引擎。",
 };
