@@ -40,10 +40,27 @@ export async function open(page: Page, to: string): Promise<void> {
   await page.evaluate(() => document.fonts.ready);
 }
 
-/** Proves that the page is hydrated: a link of the navigation leads on without a load. */
+/** Follows a link to a page of the other module: the browser loads it, and it is live again. */
+export async function crossing(page: Page, follow: () => Promise<void>): Promise<void> {
+  const connected = page.waitForResponse('**/api/v1/events');
+  await follow();
+  await connected;
+}
+
+/**
+ * Pages that come in one WebAssembly module: the router follows the links between them. Between two modules the browser
+ * loads the page.
+ */
+const together = [
+  ['/', '/breakers'],
+  ['/pending', '/replays', '/quotas'],
+];
+
+/** Proves that the page is hydrated: a link of the navigation to another page of its module leads on without a load. */
 export async function expectHydrated(page: Page): Promise<void> {
-  const at = new URL(page.url()).pathname;
-  const to = at === '/replays' ? '/breakers' : '/replays';
+  const at = `/${new URL(page.url()).pathname.split('/')[1] ?? ''}`;
+  const module = together.find((paths) => paths.includes(at)) ?? together[0];
+  const to = module?.find((path) => path !== at) ?? '/';
   await page.evaluate(() => Object.assign(window, { sameDocument: true }));
   await page.locator(`nav a[href="${to}"]`).first().click();
   await page.waitForURL(`**${to}`);

@@ -1,5 +1,5 @@
 import { type Page, expect } from '@playwright/test';
-import { open } from '../support/console.ts';
+import { crossing, open } from '../support/console.ts';
 import { addUpstream, pendingAre, upstream } from '../support/data.ts';
 import { type House, test } from '../support/test.ts';
 
@@ -57,7 +57,7 @@ test('from a burst of failures to a finished replay, by mouse', async ({ page, h
   expect(ids).toHaveLength(8);
 
   await test.step('they are found by their class', async () => {
-    await page.getByRole('link', { name: 'Triage' }).click();
+    await crossing(page, () => page.getByRole('link', { name: 'Triage' }).click());
     await expect(page.locator('h1')).toHaveText('Pending');
     await expect(page.locator('tbody tr')).toHaveCount(11);
     await page.locator('.facets').getByRole('link', { name: /server error/ }).click();
@@ -136,9 +136,8 @@ test('from a burst of failures to a finished replay, by keyboard alone', async (
     await keyboard.press('Enter');
     await expect(page.locator('main')).toBeFocused();
     await tabTo(/^Triage$/);
-    await keyboard.press('Enter');
+    await crossing(page, () => keyboard.press('Enter'));
     await expect(page.locator('h1')).toHaveText('Pending');
-    await expect(page.locator('main'), 'the focus is where the page begins').toBeFocused();
     await expect(page.locator('tbody tr')).toHaveCount(6);
   });
 
@@ -195,9 +194,11 @@ test('from a burst of failures to a finished replay, by keyboard alone', async (
   });
 
   await test.step('discard the rest, one undone', async () => {
+    await page.locator('.brand').focus();
     await tabTo(/^Pending/);
     await keyboard.press('Enter');
     await expect(page.locator('tbody tr')).toHaveCount(2);
+    await expect(page.locator('main'), 'the focus is where the page begins').toBeFocused();
     await keyboard.press('j');
     await keyboard.press('d');
     await expect(page.locator('tbody tr')).toHaveCount(1);
@@ -218,7 +219,7 @@ test('from a burst of failures to a finished replay, by keyboard alone', async (
 test('a record is edited and sent under another key', async ({ page, house, watch }) => {
   await ready(page, house);
   await burst(house, 'content', 1);
-  await page.locator('.side nav a[href="/pending"]').click();
+  await crossing(page, () => page.locator('.side nav a[href="/pending"]').click());
   await page.locator('tbody tr a').first().click();
   const record = page.locator('aside.record');
   await record.getByRole('button', { name: 'Edit and replay…' }).click();
@@ -366,7 +367,7 @@ test('language and theme stay chosen', async ({ page, house, watch }) => {
   await page.reload();
   await expect(page.locator('html')).toHaveAttribute('data-theme', 'dark');
   await expect(page.locator('html')).toHaveAttribute('lang', 'zh-CN');
-  await page.locator('.side nav a[href="/quotas"]').click();
+  await crossing(page, () => page.locator('.side nav a[href="/quotas"]').click());
   await expect(page.locator('h1')).toHaveText('配额');
   await expect(page).toHaveTitle('配额 · Penstock');
   await page.getByRole('link', { name: 'EN', exact: true }).click();
@@ -377,7 +378,7 @@ test('language and theme stay chosen', async ({ page, house, watch }) => {
 test('what is done in one tab is seen in the other', async ({ page, context, house, watch }) => {
   await ready(page, house);
   await burst(house, 'down', 2);
-  await page.locator('.side nav a[href="/pending"]').click();
+  await crossing(page, () => page.locator('.side nav a[href="/pending"]').click());
   await expect(page.locator('tbody tr')).toHaveCount(2);
   const other = await context.newPage();
   await open(other, `${house.penstock.url}/pending`);
@@ -395,7 +396,7 @@ test('what is done in one tab is seen in the other', async ({ page, context, hou
 test('when the server is away the page says so, and is live again when it is back', async ({ page, house, watch }) => {
   await ready(page, house);
   await burst(house, 'down', 2);
-  await page.locator('.side nav a[href="/pending"]').click();
+  await crossing(page, () => page.locator('.side nav a[href="/pending"]').click());
   await expect(page.locator('tbody tr')).toHaveCount(2);
   watch.allowed.push(/ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|\/events/);
   const live = page.locator('.live');
