@@ -19,7 +19,8 @@ test('the overview shows states, figures, and its charts as tables', async ({ pa
   await expect(main).toContainText('18 pending');
   const card = main.locator('article').filter({ hasText: 'vision' });
   await expect(card).toContainText(/\d+\s*%/);
-  await expect(card).toContainText(/requests\/min/);
+  // The dimension that binds: at this little load either may.
+  await expect(card).toContainText(/requests\/min|calls in flight/);
   await expect(main.locator('article').filter({ hasText: 'chat' })).toContainText('Tripped by hand');
   const tables = main.locator('details table');
   await expect(tables.first()).toBeAttached();
