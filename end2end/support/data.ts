@@ -1,5 +1,17 @@
-import { expect } from '@playwright/test';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Json, Penstock } from './penstock.ts';
+
+/**
+ * Asks until the answer is yes. `expect.poll` would do, but it gives up without a word when the test changes meanwhile, and
+ * data is made while tests run.
+ */
+async function until(what: string, asked: () => Promise<boolean>, seconds = 60): Promise<void> {
+  const end = Date.now() + seconds * 1_000;
+  while (!(await asked())) {
+    if (Date.now() > end) throw new Error(`${what}: not within ${seconds} s`);
+    await pause(100);
+  }
+}
 
 /**
  * An upstream's configuration that decides at once: no retries, nothing put off, and a breaker that stays out of the
@@ -29,12 +41,12 @@ export async function pendingCount(penstock: Penstock, query = ''): Promise<numb
 /** Waits until the charts have something to show: figures are gathered over ten seconds before they are kept. */
 async function chartsHave(penstock: Penstock, name: string): Promise<void> {
   const points = async () => (await penstock.api<{ points: { accepted: number }[] }>('GET', `/series?upstream=${name}`)).points;
-  await expect.poll(async () => (await points()).some((point) => point.accepted > 0), { timeout: 40_000 }).toBe(true);
+  await until(`the charts of ${name} have figures`, async () => (await points()).some((point) => point.accepted > 0));
 }
 
 /** Waits until so many records are pending. */
 export async function pendingAre(penstock: Penstock, n: number): Promise<void> {
-  await expect.poll(() => pendingCount(penstock), { timeout: 30_000 }).toBe(n);
+  await until(`${n} records are pending`, async () => (await pendingCount(penstock)) === n);
 }
 
 const record = (name: string, path: string, n: number, extra: Json = {}): Json => ({
@@ -55,9 +67,8 @@ export async function someData(penstock: Penstock, baseUrl: string, mend: (broke
   await pendingAre(penstock, 19);
   mend(false);
   await penstock.api('POST', '/replays', { filter: { error_class: 'server_error', upstream: 'chat' } });
-  await expect
-    .poll(async () => (await penstock.api<{ state: string }[]>('GET', '/replays'))[0]?.state, { timeout: 20_000 })
-    .toBe('done');
+  const replays = () => penstock.api<{ state: string }[]>('GET', '/replays');
+  await until('the replay is over', async () => (await replays())[0]?.state === 'done');
   mend(true);
   await penstock.api('POST', '/breakers/chat/trip', { reason: '服务商维护', for_s: 3_600 });
   await penstock.submit([record('chat', 'ok', 3)]);
