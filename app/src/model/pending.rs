@@ -75,6 +75,8 @@ pub struct PendingItem {
     pub error_class: ErrorClass,
     /// HTTP status of the last answer.
     pub status: Option<u16>,
+    /// The provider's word for the kind of error, e.g. `insufficient_quota`.
+    pub provider_type: Option<String>,
     /// The provider's code.
     pub code: Option<String>,
     /// What the last answer said, or what broke; at most some hundred characters.
@@ -102,7 +104,7 @@ pub struct PendingItem {
 pub struct Facet {
     /// The value, e.g. `timeout` or `vision`.
     pub value: String,
-    /// Open records with it.
+    /// Records with it.
     pub n: u64,
 }
 
@@ -115,6 +117,8 @@ pub struct PendingPage {
     pub total: Count,
     /// Where the next page begins, if there is one.
     pub next: Option<Cursor>,
+    /// All records that people decide or decided about, by disposition.
+    pub by_disposition: Vec<Facet>,
     /// Records of the filter's disposition by class.
     pub by_class: Vec<Facet>,
     /// Records of the filter's disposition by upstream.

@@ -70,6 +70,8 @@ pub struct Attempt {
     pub status: Option<u16>,
     /// Why it failed; none for a success.
     pub error_class: Option<ErrorClass>,
+    /// The provider's word for the kind of error.
+    pub provider_type: Option<String>,
     /// The provider's own code.
     pub code: Option<String>,
     /// What the answer said, or what broke.

@@ -2,7 +2,7 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
-use crate::store::records::StoredHeaders;
+use crate::store::StoredHeaders;
 
 /// Headers of one hop (RFC 9110, 7.6.1): never passed on.
 const HOP_BY_HOP: [HeaderName; 7] = [

@@ -180,7 +180,7 @@ async fn exchange(
     let (status, answer_headers) = (response.status(), response.headers().clone());
     let good = send::is_good(status);
     let most = if good { app.limits.result_body_bytes } else { app.limits.failure_body_bytes };
-    let left = total.saturating_sub(app.clock.now().since(flight.started()));
+    let left = total.after(app.clock.now().since(flight.started()));
     let read = match send::body(response, most, left).await {
         Ok(read) => read,
         Err(broken) => return broke(broken),
@@ -222,10 +222,7 @@ async fn conclude(
             (Verdict::Success { .. }, None) => Ok(true),
             (Verdict::Failure(failure), _) => {
                 let next = next_of(settings, record, failure, now);
-                app.store
-                    .fail(id, now, made.clone(), failure.clone(), answer.clone(), next)
-                    .await
-                    .map(|()| next == Next::Park)
+                app.store.fail(id, now, made.clone(), failure.clone(), answer.clone(), next).await
             }
         };
         match written {

@@ -87,16 +87,16 @@ pub async fn read(app: &Arc<App>) -> Result<Overview, Problem> {
         open_breakers += u64::from(breakers::holds_back(&upstream));
         upstreams.push(upstream_now(app, &upstream, waits, now).await?);
     }
-    let (pending_by_class, _) = app.store.facets(app::model::Disposition::Open).await.map_err(|e| store(&e))?;
+    let pending = app.store.pending_sums(app::model::Disposition::Open).await.map_err(|e| store(&e))?;
     let replays = app.store.replays(now).await.map_err(|e| store(&e))?;
     let running = replays.iter().filter(|r| matches!(r.state, ReplayState::Running | ReplayState::Paused));
     Ok(Overview {
         now: now.to_utc(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         upstreams,
-        pending: pending_by_class.iter().map(|f| f.n).sum(),
-        pending_by_class,
-        oldest_pending: app.store.oldest_open().await.map_err(|e| store(&e))?.map(Millis::to_utc),
+        pending: pending.by_class.iter().map(|f| f.n).sum(),
+        pending_by_class: pending.by_class,
+        oldest_pending: pending.oldest_open.map(Millis::to_utc),
         open_breakers,
         replay_percent: running.map(app::model::Replay::percent).min(),
         revisions: app.changes.read(),

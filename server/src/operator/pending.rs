@@ -15,6 +15,7 @@ use crate::{
     state::App,
     store::{
         StoreError,
+        pending::PendingOne,
         triage::{Decision, Edit, Reach, Selection},
     },
 };
@@ -39,39 +40,40 @@ pub(super) fn reach(app: &App) -> Reach {
 }
 
 pub(super) async fn page(app: &Arc<App>, query: PendingQuery) -> Result<PendingPage, Problem> {
-    let disposition = query.filter.disposition_or_open();
     let selection = Selection { filter: query.filter, ids: None };
-    let (items, next) = app.store.pending_page(&selection, query.after.as_ref(), &reach(app)).await.map_err(failed)?;
-    let (by_class, by_upstream) = app.store.facets(disposition).await.map_err(failed)?;
+    let view = app.store.pending_view(&selection, query.after.as_ref(), &reach(app)).await.map_err(failed)?;
     Ok(PendingPage {
-        items,
-        next,
-        total: app.store.pending_count(&selection).await.map_err(failed)?,
-        by_class,
-        by_upstream,
-        oldest: app.store.oldest_open().await.map_err(failed)?.map(Millis::to_utc),
+        items: view.items,
+        next: view.next,
+        total: view.total,
+        by_disposition: view.sums.by_disposition,
+        by_class: view.sums.by_class,
+        by_upstream: view.sums.by_upstream,
+        oldest: view.sums.oldest_open.map(Millis::to_utc),
         now: app.clock.wall().to_utc(),
     })
 }
 
+async fn one(app: &App, id: RecordId) -> Result<PendingOne, Problem> {
+    app.store.pending_one(id, &reach(app), SHOWN).await.map_err(failed)?.ok_or_else(|| not_pending(id))
+}
+
 pub(super) async fn detail(app: &Arc<App>, id: RecordId) -> Result<PendingDetail, Problem> {
-    let found = app.store.pending_one(id, &reach(app)).await.map_err(failed)?;
-    let (item, reason, rest) = found.ok_or_else(|| not_pending(id))?;
-    let head = app.store.payload_head(id, SHOWN).await.map_err(failed)?.unwrap_or_default();
+    let PendingOne { item, not_replayable, rest, payload_head, attempts } = one(app, id).await?;
     Ok(PendingDetail {
         item,
         method: rest.method,
         path: rest.path,
         headers: rest.headers,
         idempotency_key: rest.idempotency_key,
-        payload: String::from_utf8_lossy(&head).into_owned(),
+        payload: String::from_utf8_lossy(&payload_head).into_owned(),
         payload_bytes: rest.body_bytes,
         payload_cut: rest.body_bytes > u64::try_from(SHOWN).unwrap_or(u64::MAX),
-        attempts: app.store.attempts(id).await.map_err(failed)?,
+        attempts,
         snoozed_until: rest.snoozed_until.map(Millis::to_utc),
         decided: rest.decided_by.zip(rest.decided_at.map(Millis::to_utc)),
         replay: rest.replay_id.map(ReplayId::from_i64),
-        not_replayable: reason.map(str::to_owned),
+        not_replayable: not_replayable.map(str::to_owned),
         now: app.clock.wall().to_utc(),
     })
 }
@@ -99,8 +101,7 @@ pub(super) async fn change(
     who: &str,
 ) -> Result<PendingDetail, Problem> {
     let now = app.clock.wall();
-    let (item, reason, rest) =
-        app.store.pending_one(id, &reach(app)).await.map_err(failed)?.ok_or_else(|| not_pending(id))?;
+    let PendingOne { item, not_replayable: reason, rest, .. } = one(app, id).await?;
     let decision = match change {
         PendingChange::Discard => Decision::Discard,
         PendingChange::Reopen => Decision::Reopen,

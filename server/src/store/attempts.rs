@@ -1,12 +1,14 @@
 //! Attempts and what they lead to: one transaction writes the attempt, the record's new state, and the replay's ledger.
 
-use app::model::{Attempt, RecordId};
-use sqlx::{FromRow, Row, sqlite::SqliteRow};
+use app::model::{Attempt, RecordId, ReplayState};
+use sqlx::{FromRow, Row, SqliteConnection, sqlite::SqliteRow};
 
 use super::{
     Store, StoreError, Tx, callbacks,
-    records::{NewRecord, StoredHeaders, insert, json, optional_status, signed, unsigned, word},
-    replays, text,
+    records::{NewRecord, insert},
+    replays,
+    rows::{StoredHeaders, json, optional_status, signed, unsigned, word},
+    text,
 };
 use crate::{classify::Failure, clock::Millis};
 
@@ -59,6 +61,7 @@ impl FromRow<'_, SqliteRow> for StoredAttempt {
             sent: row.try_get("sent")?,
             status: optional_status(row)?,
             error_class: word(row, "error_class")?,
+            provider_type: row.try_get("provider_type")?,
             code: row.try_get("code")?,
             message: row.try_get("message")?,
             rule: row.try_get("rule")?,
@@ -71,8 +74,9 @@ struct StoredAttempt(Attempt);
 async fn insert_attempt(tx: &mut Tx, id: RecordId, a: &NewAttempt) -> Result<(), sqlx::Error> {
     let failure = a.failure.as_ref();
     sqlx::query(
-        "insert into attempt (record_id, number, at, took_ms, waited_ms, sent, status, error_class, code, message, rule) \
-         values (?1, (select coalesce(max(number), 0) + 1 from attempt where record_id = ?1), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        "insert into attempt (record_id, number, at, took_ms, waited_ms, sent, status, error_class, provider_type, code, message, \
+         rule) \
+         values (?1, (select coalesce(max(number), 0) + 1 from attempt where record_id = ?1), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
     )
     .bind(id.as_i64())
     .bind(a.at.0)
@@ -81,6 +85,7 @@ async fn insert_attempt(tx: &mut Tx, id: RecordId, a: &NewAttempt) -> Result<(),
     .bind(a.sent)
     .bind(a.status)
     .bind(failure.map(|f| f.class.as_str()))
+    .bind(failure.and_then(|f| f.provider_type.clone()))
     .bind(failure.and_then(|f| f.code.clone()))
     .bind(failure.and_then(|f| f.message.clone()))
     .bind(failure.map(|f| f.rule))
@@ -175,7 +180,8 @@ impl Store {
         .await
     }
 
-    /// A call failed: retried, deferred or parked.
+    /// A call failed: retried, deferred or parked. A record whose replay was paused meanwhile goes back to that replay's queue
+    /// instead of being retried, and one whose replay was cancelled to the people (F8). Answers whether it ended.
     pub async fn fail(
         &self,
         id: RecordId,
@@ -184,11 +190,19 @@ impl Store {
         failure: Failure,
         answer: Option<NewResult>,
         next: Next,
-    ) -> Result<(), StoreError> {
+    ) -> Result<bool, StoreError> {
         self.write(move |tx| {
             Box::pin(async move {
                 insert_attempt(tx, id, &attempt).await?;
                 write_failure(tx, id, now, &failure).await?;
+                let next = match replays::held_at(tx, id).await? {
+                    Some(ReplayState::Paused) if next != Next::Park => {
+                        replays::back_to_queue(tx, id, now).await?;
+                        return Ok(false);
+                    }
+                    Some(ReplayState::Cancelled) => Next::Park,
+                    _ => next,
+                };
                 match next {
                     Next::Park => {
                         park(tx, id, now, "in_flight").await?;
@@ -216,7 +230,7 @@ impl Store {
                         .await?;
                     }
                 }
-                Ok(())
+                Ok(next == Next::Park)
             })
         })
         .await
@@ -283,16 +297,16 @@ impl Store {
         attempt: NewAttempt,
         failure: Failure,
         retry: bool,
-    ) -> Result<(), StoreError> {
+    ) -> Result<bool, StoreError> {
         self.fail(id, now, attempt, failure, None, if retry { Next::Retry(now) } else { Next::Park }).await
     }
+}
 
-    /// Every call made for a record.
-    pub async fn attempts(&self, id: RecordId) -> Result<Vec<Attempt>, StoreError> {
-        let rows: Vec<StoredAttempt> = sqlx::query_as("select * from attempt where record_id = ? order by number")
-            .bind(id.as_i64())
-            .fetch_all(self.readers())
-            .await?;
-        Ok(rows.into_iter().map(|a| a.0).collect())
-    }
+/// Every call made for a record.
+pub(super) async fn of(db: &mut SqliteConnection, id: RecordId) -> Result<Vec<Attempt>, sqlx::Error> {
+    let rows: Vec<StoredAttempt> = sqlx::query_as("select * from attempt where record_id = ? order by number")
+        .bind(id.as_i64())
+        .fetch_all(db)
+        .await?;
+    Ok(rows.into_iter().map(|a| a.0).collect())
 }

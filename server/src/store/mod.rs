@@ -14,9 +14,11 @@ pub mod attempts;
 pub mod breakers;
 pub mod callbacks;
 pub mod ids;
+pub mod pending;
 pub mod records;
 pub mod replays;
 pub mod retention;
+mod rows;
 pub mod samples;
 pub mod sessions;
 pub mod text;
@@ -24,6 +26,7 @@ pub mod triage;
 pub mod upstreams;
 mod writer;
 
+pub use rows::StoredHeaders;
 use writer::Writer;
 pub use writer::{StoreError, Tx};
 

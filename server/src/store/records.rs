@@ -4,7 +4,10 @@ use app::model::{ErrorClass, RecordId, RecordState, Suggestion};
 use limiter::Class;
 use sqlx::{FromRow, QueryBuilder, Row, Sqlite, sqlite::SqliteRow};
 
-use super::{Store, StoreError, Tx};
+use super::{
+    Store, StoreError, Tx,
+    rows::{StoredHeaders, headers_of, json, optional_millis, optional_status, signed, unsigned, word},
+};
 use crate::clock::Millis;
 
 /// Whether somebody waits (parks early) or a batch is worked off (is deferred).
@@ -34,9 +37,6 @@ impl Workload {
         }
     }
 }
-
-/// Header names and values as the store keeps them: secrets were removed before.
-pub type StoredHeaders = Vec<(String, String)>;
 
 /// A record to be stored.
 #[derive(Debug, Clone)]
@@ -137,35 +137,6 @@ pub struct StoredRecord {
     pub replay_id: Option<i64>,
 }
 
-/// A word from the store; the check constraints and the writers keep others out.
-pub(super) fn word<T: std::str::FromStr>(row: &SqliteRow, column: &str) -> Result<Option<T>, sqlx::Error> {
-    let text: Option<String> = row.try_get(column)?;
-    match text {
-        None => Ok(None),
-        Some(text) => text
-            .parse()
-            .map(Some)
-            .map_err(|_| sqlx::Error::Decode(format!("{column} holds the unknown word {text:?}").into())),
-    }
-}
-
-/// Unsigned from SQLite's signed integers; a negative number is read as 0.
-pub(super) fn unsigned<T: TryFrom<i64> + Default>(row: &SqliteRow, column: &str) -> Result<T, sqlx::Error> {
-    Ok(T::try_from(row.try_get::<i64, _>(column)?).unwrap_or_default())
-}
-
-pub(super) fn optional_status(row: &SqliteRow) -> Result<Option<u16>, sqlx::Error> {
-    Ok(row.try_get::<Option<i64>, _>("status")?.and_then(|s| u16::try_from(s).ok()))
-}
-
-pub(super) fn optional_millis(row: &SqliteRow, column: &str) -> Result<Option<Millis>, sqlx::Error> {
-    Ok(row.try_get::<Option<i64>, _>(column)?.map(Millis))
-}
-
-pub(super) fn headers_of(row: &SqliteRow) -> Result<StoredHeaders, sqlx::Error> {
-    serde_json::from_str(row.try_get("headers")?).map_err(|e| sqlx::Error::Decode(e.into()))
-}
-
 impl FromRow<'_, SqliteRow> for StoredRecord {
     fn from_row(row: &SqliteRow) -> Result<Self, sqlx::Error> {
         Ok(Self {
@@ -200,10 +171,6 @@ impl FromRow<'_, SqliteRow> for StoredRecord {
 
 /// Rows put into one statement: many more gain nothing, and SQLite limits a statement's parameters.
 const ROWS: usize = 100;
-
-pub(super) fn signed(n: u64) -> i64 {
-    i64::try_from(n).unwrap_or(i64::MAX)
-}
 
 /// Inserts records that wait for their first attempt; answers in their order.
 pub(super) async fn insert(
@@ -279,11 +246,6 @@ async fn known(tx: &mut Tx, r: &NewRecord) -> Result<Inserted, sqlx::Error> {
             .await?;
     let id = RecordId::from_i64(id);
     Ok(if hash == r.body_hash { Inserted::Known(id) } else { Inserted::OtherBody(id) })
-}
-
-/// JSON of headers; strings always serialise.
-pub(super) fn json(headers: &StoredHeaders) -> String {
-    serde_json::to_string(headers).unwrap_or_else(|_| "[]".to_owned())
 }
 
 const COLUMNS: &str = "id, upstream, workload, state, method, path, headers, idempotency_key, token_estimate, needs_credential, \

@@ -5,7 +5,7 @@ use sqlx::{FromRow, QueryBuilder, Row, Sqlite, sqlite::SqliteRow};
 
 use super::{
     Store, StoreError, Tx,
-    records::{optional_millis, unsigned, word},
+    rows::{optional_millis, unsigned, word},
     triage::{Reach, Selection, push_replayable},
 };
 use crate::clock::Millis;
@@ -65,6 +65,35 @@ pub(super) async fn record_ended(tx: &mut Tx, id: RecordId, now: Millis, succeed
     Ok(())
 }
 
+/// Where the replay stands that has a record, if one has it.
+pub(super) async fn held_at(tx: &mut Tx, id: RecordId) -> Result<Option<ReplayState>, sqlx::Error> {
+    let row =
+        sqlx::query("select replay.state from record join replay on replay.id = record.replay_id where record.id = ?")
+            .bind(id.as_i64())
+            .fetch_optional(tx)
+            .await?;
+    row.map_or(Ok(None), |row| word(&row, "state"))
+}
+
+/// A record in flight that failed while its replay is paused: it is sent again when the replay goes on, not before.
+pub(super) async fn back_to_queue(tx: &mut Tx, id: RecordId, now: Millis) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "update replay_item set state = 'queued', at = null where state = 'sent' and record_id = ?1 \
+         and replay_id = (select replay_id from record where id = ?1)",
+    )
+    .bind(id.as_i64())
+    .execute(&mut *tx)
+    .await?;
+    sqlx::query(
+        "update record set state = 'pending', next_attempt_at = null, finished_at = ? where id = ? and state = 'in_flight'",
+    )
+    .bind(now.0)
+    .bind(id.as_i64())
+    .execute(tx)
+    .await?;
+    Ok(())
+}
+
 async fn finish_if_done(tx: &mut Tx, replay: i64, now: Millis) -> Result<(), sqlx::Error> {
     sqlx::query(
         "update replay set state = 'done', finished_at = ? \
@@ -78,6 +107,21 @@ async fn finish_if_done(tx: &mut Tx, replay: i64, now: Millis) -> Result<(), sql
 }
 
 impl Store {
+    /// What of a selection can be sent: matched, can go, suggested to be edited first, and the tokens that those which can go
+    /// were estimated at.
+    pub async fn replay_counts(&self, selection: &Selection, reach: &Reach) -> Result<ReplayCounts, StoreError> {
+        let mut sql: QueryBuilder<Sqlite> = QueryBuilder::new(
+            "select count(*) as matched, coalesce(sum(goes), 0) as can_go, \
+             coalesce(sum(goes and suggestion = 'edit'), 0) as edit, coalesce(sum(iif(goes, token_estimate, 0)), 0) as tokens \
+             from (select suggestion, token_estimate, (",
+        );
+        reach.push(&mut sql);
+        sql.push(") as goes from record where ");
+        selection.push(&mut sql);
+        sql.push(")");
+        Ok(sql.build_query_as().fetch_one(self.readers()).await?)
+    }
+
     /// Freezes the selection and starts a replay over it. The same command key answers the replay that it started before.
     pub async fn start_replay(
         &self,
@@ -123,7 +167,7 @@ impl Store {
                 .execute(&mut *tx)
                 .await?;
                 sqlx::query("update replay set total = ? where id = ?")
-                    .bind(super::records::signed(total))
+                    .bind(super::rows::signed(total))
                     .bind(id)
                     .execute(&mut *tx)
                     .await?;
@@ -253,7 +297,7 @@ impl Store {
                 .execute(&mut *tx)
                 .await?;
                 sqlx::query("update replay set skipped = skipped + ? where id = ?")
-                    .bind(super::records::signed(given_back))
+                    .bind(super::rows::signed(given_back))
                     .bind(id.as_i64())
                     .execute(tx)
                     .await?;
@@ -316,6 +360,30 @@ impl Store {
         .fetch_all(self.readers())
         .await?;
         Ok(rows.into_iter().map(|(id, n)| (ReplayId::from_i64(id), u32::try_from(n).unwrap_or(u32::MAX))).collect())
+    }
+}
+
+/// See [`Store::replay_counts`].
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ReplayCounts {
+    /// All that match.
+    pub matched: u64,
+    /// Can be sent.
+    pub can_go: u64,
+    /// Of these, suggested to be edited first.
+    pub edit: u64,
+    /// Tokens of those that can go.
+    pub tokens: u64,
+}
+
+impl FromRow<'_, SqliteRow> for ReplayCounts {
+    fn from_row(row: &SqliteRow) -> Result<Self, sqlx::Error> {
+        Ok(Self {
+            matched: unsigned(row, "matched")?,
+            can_go: unsigned(row, "can_go")?,
+            edit: unsigned(row, "edit")?,
+            tokens: unsigned(row, "tokens")?,
+        })
     }
 }
 

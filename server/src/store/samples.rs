@@ -5,7 +5,7 @@ use sqlx::{QueryBuilder, Row, Sqlite};
 
 use super::{
     Store, StoreError,
-    records::{signed, unsigned, word},
+    rows::{signed, unsigned, word},
 };
 use crate::clock::Millis;
 

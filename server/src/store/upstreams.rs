@@ -3,7 +3,7 @@
 use app::model::upstream::{UpstreamConfig, UpstreamVersion};
 use sqlx::{FromRow, Row, sqlite::SqliteRow};
 
-use super::{Store, StoreError, records::unsigned};
+use super::{Store, StoreError, rows::unsigned};
 use crate::clock::Millis;
 
 /// A configuration in force.

@@ -5,7 +5,6 @@ use leptos::prelude::*;
 use super::desk::Desk;
 use crate::{
     components::state::class_colour,
-    live::use_live,
     markup::view,
     model::{Disposition, ErrorClass, Facet, PendingFilter},
     paths,
@@ -18,6 +17,7 @@ pub(super) fn view(desk: Desk) -> AnyView {
     let t = &desk.text.pending;
     let groups = desk.hands().list.view_quietly(move |page| {
         view! {
+            {dispositions(desk, &page.by_disposition)}
             {classes(desk, &page.by_class)}
             {upstreams(desk, &page.by_upstream)}
         }
@@ -25,7 +25,6 @@ pub(super) fn view(desk: Desk) -> AnyView {
     });
     view! {
         <nav class="facets" aria-label=t.facets>
-            {dispositions(desk)}
             {groups}
         </nav>
     }
@@ -50,9 +49,8 @@ fn link(
     .into_any()
 }
 
-fn dispositions(desk: Desk) -> AnyView {
+fn dispositions(desk: Desk, counts: &[Facet]) -> AnyView {
     let text = desk.text;
-    let live = use_live();
     let links = Disposition::ALL
         .iter()
         .map(|&disposition| {
@@ -61,10 +59,8 @@ fn dispositions(desk: Desk) -> AnyView {
                 paths::pending(&PendingFilter { disposition: asked, ..desk.filter() })
             };
             let on = move || desk.query.with(|q| q.filter.disposition_or_open() == disposition);
-            // Only what is open is counted all the time.
-            let n = (disposition == Disposition::Open)
-                .then(|| live.view(move |o| text.number(o.map_or(0, |o| o.pending)).into_any()));
-            link(to, on, (text.words.disposition)(disposition).into_any(), n.into_any())
+            let n = counts.iter().find(|f| f.value == disposition.as_str()).map_or(0, |f| f.n);
+            link(to, on, (text.words.disposition)(disposition).into_any(), text.number(n).into_any())
         })
         .collect_view();
     group("facet-disposition", text.pending.by_disposition, links.into_any())

@@ -69,13 +69,14 @@ pub(super) fn facts(desk: Desk, detail: &PendingDetail) -> AnyView {
     let upstream = item.upstream.clone();
     let key = detail.idempotency_key.clone();
     let decided = detail.decided.as_ref().map(|(who, at)| {
-        view! { <p class="muted">{(t.decided)(who)} ", " {time(*at, Show::Full)}</p> }
+        view! { <p class="muted">{(t.decided)((text.words.who)(who))} ", " {time(*at, Show::Full)}</p> }
     });
     view! {
         <dl class="facts">
             {fact(text.common.upstream, view! { <a href=paths::quota(&upstream)>{upstream.clone()}</a> })}
             {item.engine.clone().map(|engine| fact(text.pending.engine, engine))}
             {item.status.map(|status| fact(t.status, status.to_string()))}
+            {item.provider_type.clone().map(|kind| fact(t.provider_type, view! { <code>{kind}</code> }))}
             {item.code.clone().map(|code| fact(t.code, view! { <code>{code}</code> }))}
             {fact(text.pending.retries, text.number(item.retries.into()))}
             {fact(t.first_failed, ago(now, item.first_failed_at))}
