@@ -2,7 +2,7 @@
 
 use app::model::{ErrorClass, Suggestion};
 
-use super::failure::{Failure, Retryable};
+use super::failure::{Blame, Failure, Retryable};
 
 /// How a call broke before its answer was whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub enum Broken {
     TimeoutFirstByte,
     /// The whole call took too long.
     TimeoutTotal,
+    /// No answer within what its caller had left, which was less than the upstream is allowed.
+    CallersTime,
     /// The answer began and then stalled.
     TimeoutBetweenBytes,
     /// The connection was lost after the request, or a part of it, had gone out, before the answer's head.
@@ -29,12 +31,13 @@ pub enum Broken {
 
 impl Broken {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Unsendable,
         Self::Connect,
         Self::TimeoutConnect,
         Self::TimeoutFirstByte,
         Self::TimeoutTotal,
+        Self::CallersTime,
         Self::TimeoutBetweenBytes,
         Self::Dropped,
         Self::AnswerCut,
@@ -60,6 +63,7 @@ pub const fn broken(how: Broken) -> Failure {
         Broken::TimeoutConnect => (ErrorClass::ServerError, "no connection in time: nothing was sent"),
         Broken::TimeoutFirstByte => (ErrorClass::Timeout, "sent, no answer in time: outcome unknown"),
         Broken::TimeoutTotal => (ErrorClass::Timeout, "sent, not done in time: outcome unknown"),
+        Broken::CallersTime => (ErrorClass::Timeout, "sent, no answer within the caller's own time: outcome unknown"),
         Broken::TimeoutBetweenBytes => (ErrorClass::Timeout, "the answer stalled: outcome unknown"),
         Broken::Dropped => (ErrorClass::ServerError, "connection lost after sending: outcome unknown"),
         Broken::AnswerCut => (ErrorClass::ServerError, "the answer was cut off: outcome unknown"),
@@ -67,6 +71,9 @@ pub const fn broken(how: Broken) -> Failure {
     };
     let mut failure = Failure::new(class, rule);
     failure.sent = how.sent();
+    if matches!(how, Broken::CallersTime) {
+        failure.blame = Blame::Caller;
+    }
     if how.outcome_unknown() {
         failure.retryable(Retryable::UnknownOutcome)
     } else if matches!(how, Broken::Unsendable | Broken::CallersBody) {
@@ -85,6 +92,7 @@ mod tests {
         for how in Broken::ALL {
             let failure = broken(how);
             assert_eq!(failure.sent, how.sent(), "{how:?}");
+            crate::classify::testing::rule_is_translated(failure.rule);
             match how {
                 // Nobody but the caller is to blame, and what was never whole was not done.
                 Broken::Unsendable | Broken::CallersBody => {
@@ -96,6 +104,12 @@ mod tests {
                 _ => assert_eq!(failure.retryable, Retryable::UnknownOutcome, "{how:?}"),
             }
         }
+    }
+
+    #[test]
+    fn a_hasty_caller_says_nothing_about_the_upstream() {
+        assert_eq!(broken(Broken::CallersTime).breaker_signal(1), limiter::Signal::Ignored);
+        assert_eq!(broken(Broken::TimeoutTotal).breaker_signal(1), limiter::Signal::Timeout { record: 1 });
     }
 
     #[test]

@@ -52,6 +52,15 @@ pub enum Retryable {
     UnknownOutcome,
 }
 
+/// Whom a failure speaks against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Blame {
+    /// The upstream: its breaker learns from it, as far as the class counts.
+    Upstream,
+    /// Its caller alone, who was in more of a hurry than the upstream's policy.
+    Caller,
+}
+
 /// A call that failed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Failure {
@@ -69,6 +78,8 @@ pub struct Failure {
     pub message: Option<String>,
     /// Whether the request went out at all.
     pub sent: bool,
+    /// Whom it speaks against.
+    pub blame: Blame,
     /// The wait that the answer asked for. Absent where it was absent, invalid, past or absurd.
     pub retry_after: Option<Duration>,
     /// When the used-up quota is full again, by the answer's own headers. Longer than the wait that is needed, so it is
@@ -102,6 +113,7 @@ impl Failure {
             code: None,
             message: None,
             sent: true,
+            blame: Blame::Upstream,
             retry_after: None,
             reset: None,
             rule,
@@ -154,8 +166,12 @@ impl Failure {
             && matches!(self.class, ErrorClass::RateLimited | ErrorClass::Timeout | ErrorClass::ServerError)
     }
 
-    /// What a breaker learns from it; nothing from content and from callers' own errors (B4). `record` says whose call it was.
+    /// What a breaker learns from it; nothing from content, from callers' own errors (B4), and from a caller in a hurry.
+    /// `record` says whose call it was.
     pub const fn breaker_signal(&self, record: u64) -> limiter::Signal {
+        if matches!(self.blame, Blame::Caller) {
+            return limiter::Signal::Ignored;
+        }
         match self.class {
             ErrorClass::RateLimited => limiter::Signal::RateLimited,
             ErrorClass::Timeout => limiter::Signal::Timeout { record },

@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use app::model::{ErrorClass, upstream::Cancel};
 use limiter::{Nanos, Settlement, Signal};
 
+use super::send::Limit;
 use crate::{
     classify::{Failure, Verdict},
     clock::{Clock, Millis},
@@ -47,11 +48,10 @@ impl InFlight {
 
     /// The time allowed until the answer's head, and for the whole call: the policy's, half of it for a probe (B2), never more
     /// than the caller has left.
-    pub fn limits(&self, left: Option<Duration>) -> (Duration, Duration) {
+    pub fn limits(&self, left: Option<Duration>) -> (Limit, Limit) {
         let timeouts = self.settings.policy.timeouts;
-        let share = |d: Duration| if self.probe { d / 2 } else { d };
-        let total = share(timeouts.request).min(left.unwrap_or(Duration::MAX));
-        (share(timeouts.first_byte).min(total), total)
+        let share = |d: Duration| Limit::of(if self.probe { d / 2 } else { d }, left);
+        (share(timeouts.first_byte), share(timeouts.request))
     }
 
     /// When it was sent.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use app::model::upstream::OnUnknown;
+use app::model::ErrorClass;
 
 use super::record::cut_short;
 use crate::{
@@ -16,7 +16,7 @@ pub async fn recover(app: &App, policies: &BTreeMap<String, Policy>) -> Result<u
     let left = app.store.left_in_flight().await?;
     for record in &left {
         let now = app.clock.wall();
-        let retry = policies.get(&record.upstream).is_some_and(|p| p.on_unknown == OnUnknown::Retry);
+        let retry = policies.get(&record.upstream).is_some_and(|p| p.actions.repeats_unknown(ErrorClass::Timeout));
         if retry {
             app.metrics.possibly_twice(&record.upstream);
         }

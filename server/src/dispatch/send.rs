@@ -45,12 +45,54 @@ impl Break {
     }
 }
 
+/// How long something may take, and who says so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    /// The upstream's policy.
+    Policy(Duration),
+    /// The caller, who has less left than the policy would allow.
+    Caller(Duration),
+}
+
+impl Limit {
+    /// The policy's, or what the caller has left where that is less.
+    pub fn of(policy: Duration, left: Option<Duration>) -> Self {
+        match left {
+            Some(left) if left < policy => Self::Caller(left),
+            _ => Self::Policy(policy),
+        }
+    }
+
+    /// The time itself.
+    pub const fn time(self) -> Duration {
+        match self {
+            Self::Policy(time) | Self::Caller(time) => time,
+        }
+    }
+
+    /// What is left of it after `elapsed`.
+    #[must_use]
+    pub const fn after(self, elapsed: Duration) -> Self {
+        match self {
+            Self::Policy(time) => Self::Policy(time.saturating_sub(elapsed)),
+            Self::Caller(time) => Self::Caller(time.saturating_sub(elapsed)),
+        }
+    }
+
+    const fn exceeded(self, policy: Broken) -> Broken {
+        match self {
+            Self::Policy(_) => policy,
+            Self::Caller(_) => Broken::CallersTime,
+        }
+    }
+}
+
 /// Sends a call and waits for the answer's head.
 pub async fn head(
     settings: &Settings,
     call: &Call,
     body: reqwest::Body,
-    first_byte: Duration,
+    first_byte: Limit,
 ) -> Result<reqwest::Response, Break> {
     let mut out = headers::for_upstream(&call.headers);
     if let Some((name, value)) = &settings.auth {
@@ -65,10 +107,13 @@ pub async fn head(
         out.insert(header::CONTENT_LENGTH, length);
     }
     let request = settings.client.request(call.method.clone(), call.url.clone()).headers(out).body(body);
-    match tokio::time::timeout(first_byte, request.send()).await {
+    match tokio::time::timeout(first_byte.time(), request.send()).await {
         Ok(Ok(response)) => Ok(response),
         Ok(Err(error)) => Err(describe(&error)),
-        Err(_) => Err(Break::new(Broken::TimeoutFirstByte, format!("no answer within {} s", seconds(first_byte)))),
+        Err(_) => Err(Break::new(
+            first_byte.exceeded(Broken::TimeoutFirstByte),
+            format!("no answer within {} s", seconds(first_byte.time())),
+        )),
     }
 }
 
@@ -150,7 +195,7 @@ pub struct Body {
 }
 
 /// Reads an answer's body up to `most` bytes, within `left`.
-pub async fn body(response: reqwest::Response, most: usize, left: Duration) -> Result<Body, Break> {
+pub async fn body(response: reqwest::Response, most: usize, left: Limit) -> Result<Body, Break> {
     let mut stream = response.bytes_stream();
     let mut read = BytesMut::new();
     let reading = async {
@@ -164,10 +209,13 @@ pub async fn body(response: reqwest::Response, most: usize, left: Duration) -> R
         }
         Ok(true)
     };
-    match tokio::time::timeout(left, reading).await {
+    match tokio::time::timeout(left.time(), reading).await {
         Ok(Ok(whole)) => Ok(Body { bytes: read.freeze(), whole }),
         Ok(Err(broken)) => Err(broken),
-        Err(_) => Err(Break::new(Broken::TimeoutTotal, format!("not done within {} s", seconds(left)))),
+        Err(_) => Err(Break::new(
+            left.exceeded(Broken::TimeoutTotal),
+            format!("the answer's body did not come within {} s", seconds(left.time())),
+        )),
     }
 }
 

@@ -112,6 +112,10 @@ impl Live<'_> {
                 Ok(permit) => permit,
                 Err(denied) => return self.denied(denied).await,
             };
+            if self.app.clock.now() >= self.give_up {
+                drop(permit);
+                return self.out_of_time(None).await;
+            }
             self.waited += permit.waited();
             if self.began.is_some() {
                 self.held += permit.waited();
@@ -135,7 +139,7 @@ impl Live<'_> {
                 return self.finish(failed).await;
             };
             if self.app.clock.now() + wait >= self.give_up {
-                return self.out_of_time(failed).await;
+                return self.out_of_time(Some(failed.failure)).await;
             }
             if failed.failure.retryable == Retryable::UnknownOutcome {
                 self.app.metrics.possibly_twice(&self.arrived.upstream.name);
@@ -226,7 +230,7 @@ impl Live<'_> {
             trace.put(out.headers_mut());
             return Attempted::Passing(Box::new(out));
         }
-        let left = total.saturating_sub(app.clock.now().since(flight.started()));
+        let left = total.after(app.clock.now().since(flight.started()));
         let read = match send::body(response, app.limits.result_body_bytes, left).await {
             Ok(read) => read,
             Err(broken) => return self.broke(flight, broken, number),
@@ -267,9 +271,8 @@ impl Live<'_> {
 
     /// The last word: the upstream's own answer, or a problem where there was none. Kept for triage.
     async fn finish(self, failed: Failed) -> Response {
-        let record = self.record();
-        let kept = keep(self.app, self.id, record, self.attempts.clone(), failed.failure.clone()).await;
-        let trace = Trace { record: kept.then_some(self.id), last_word: true, ..self.trace() };
+        let record = self.keep_last(Some(failed.failure.clone())).await;
+        let trace = Trace { record, last_word: true, ..self.trace() };
         if failed.answer.is_some() {
             return Self::as_answered(failed.answer, trace);
         }
@@ -278,39 +281,52 @@ impl Live<'_> {
             _ => (502, "The upstream could not be called"),
         };
         let mut problem = Problem::new(status, "upstream-failed", title, failed.failure.message_or_rule().to_owned());
-        if kept {
-            problem = problem.kept(format!("the call is kept for triage as record {}", self.id));
+        if let Some(id) = record {
+            problem = problem.kept(kept_as(id));
         }
         answer::failed(&problem, trace)
     }
 
-    /// A retry would be possible, but not within the caller's time.
-    async fn out_of_time(self, failed: Failed) -> Response {
-        let kept = keep(self.app, self.id, self.record(), self.attempts.clone(), failed.failure.clone()).await;
-        let trace = Trace { record: kept.then_some(self.id), last_word: true, ..self.trace() };
-        let problem = Problem::new(
-            504,
-            "out-of-time",
-            "The time to answer is over",
-            format!("{} attempts failed, the last with: {}", self.attempts.len(), failed.failure.message_or_rule()),
-        )
-        .kept(format!("the call is kept for triage as record {}", self.id))
-        .hint("wait longer (Penstock-Wait), or ask for a ticket (Prefer: respond-async)");
-        answer::failed(&problem, trace)
+    /// Another attempt would be possible, but not within the caller's time.
+    async fn out_of_time(self, last: Option<Failure>) -> Response {
+        let last = last.or_else(|| self.last_failure());
+        let detail = match &last {
+            Some(failure) => {
+                format!("{} attempts failed, the last with: {}", self.attempts.len(), failure.message_or_rule())
+            }
+            None => "Penstock-Wait left no time for a call; nothing was sent".to_owned(),
+        };
+        let record = self.keep_last(last).await;
+        let problem = Problem::new(504, "out-of-time", "The time to answer is over", detail)
+            .hint("wait longer (Penstock-Wait), or ask for a ticket (Prefer: respond-async)");
+        let problem = match record {
+            Some(id) => problem.kept(kept_as(id)),
+            None => problem,
+        };
+        answer::failed(&problem, Trace { record, last_word: true, ..self.trace() })
     }
 
     /// No permit. Before the first attempt nothing was lost; after it the failure is kept.
     async fn denied(self, denied: crate::governor::Denied) -> Response {
-        let last = self.attempts.last().and_then(|a| a.failure.clone());
-        let kept = match last {
-            Some(failure) => keep(self.app, self.id, self.record(), self.attempts.clone(), failure).await,
-            None => false,
-        };
-        let trace = Trace { record: kept.then_some(self.id), ..self.trace() };
-        let (response, word) = answer::refused(denied, &self.app.clock, trace);
+        let record = self.keep_last(self.last_failure()).await;
+        let (response, word) = answer::refused(denied, &self.app.clock, Trace { record, ..self.trace() });
         self.app.metrics.refused(&self.arrived.upstream.name, word);
         response
     }
+
+    fn last_failure(&self) -> Option<Failure> {
+        self.attempts.last().and_then(|a| a.failure.clone())
+    }
+
+    /// Keeps the call for triage under its last failure, if it had one; its id where that could be done.
+    async fn keep_last(&self, last: Option<Failure>) -> Option<RecordId> {
+        let failure = last?;
+        keep(self.app, self.id, self.record(), self.attempts.clone(), failure).await.then_some(self.id)
+    }
+}
+
+fn kept_as(id: RecordId) -> String {
+    format!("the call is kept for triage as record {id}")
 }
 
 /// Keeps a failed call for triage; false if the store refused it (the caller still gets its answer).

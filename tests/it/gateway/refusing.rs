@@ -97,6 +97,39 @@ async fn penstock_wait_is_the_whole_time_to_an_answer() {
 }
 
 #[tokio::test]
+async fn a_hasty_caller_opens_no_breaker_for_the_others() {
+    let sim = sim_upstream().await;
+    let rest = "timeout = { request_s = 0.3 }\nretry = { max_retries = 0 }\nbreaker = { min_samples = 5 }";
+    let app = behind(&sim, &format!("{ROOMY}\n{rest}")).await;
+    sim.on_path("/x", Answer::hang());
+    for _ in 0..12 {
+        let told = waiting(&app, "0.05").await;
+        assert_eq!((told.status, told.header("penstock-attempts")), (504, "1"), "{}", told.text());
+        assert_eq!(app.api().pending(told.header("penstock-record")).await["item"]["error_class"], "timeout");
+    }
+    let breaker = async || app.api().get("/api/v1/breakers").await.expect(200)[0]["state"].clone();
+    assert_eq!(breaker().await, "closed", "who waits 50 ms says nothing about the upstream");
+    // The upstream's own limit, missed as often, does.
+    for _ in 0..12 {
+        waiting(&app, "5").await;
+    }
+    assert_eq!(breaker().await, "open");
+}
+
+#[tokio::test]
+async fn no_time_to_wait_is_no_time_to_call() {
+    let sim = sim_upstream().await;
+    let app = behind(&sim, ROOMY).await;
+    let told = waiting(&app, "0").await;
+    assert_eq!((told.header("penstock-attempts"), told.header("penstock-record")), ("0", ""));
+    let problem = told.problem(504, "out-of-time");
+    assert!(problem["detail"].as_str().unwrap().contains("nothing was sent"), "{problem}");
+    assert_eq!(sim.total(), 0);
+    let quota = &app.api().get("/api/v1/overview").await.expect(200)["upstreams"][0];
+    assert_eq!((&quota["in_flight"], &quota["accepted_per_minute"]), (&json!(0), &json!(0)), "{quota}");
+}
+
+#[tokio::test]
 async fn a_path_that_climbs_out_of_the_base_is_refused() {
     let sim = sim_upstream().await;
     let app = Penstock::start(&upstream_toml("up", &format!("{}/v1", sim.base_url()), ROOMY)).await;
