@@ -32,7 +32,7 @@ use crate::{
     store::{OpenError, Store, StoreError, upstreams::Saved},
     telemetry::Metrics,
     upstream::{Registry, Settings},
-    web::{access, access::Access, console, prefs, session},
+    web::{access, access::Access, console, linger, prefs, session},
 };
 
 /// How long calls in flight may take to end when the program is stopped.
@@ -266,5 +266,9 @@ fn router(access: &Access) -> Router {
         .merge(console::files())
         .merge(rest::health_routes().with_state(app));
     let ours = operators.merge(everybody).layer(compression());
-    workers.merge(ours).layer(from_fn(access::armour)).layer(from_fn_with_state(access.clone(), access::same_origin))
+    workers
+        .merge(ours)
+        .layer(from_fn(access::armour))
+        .layer(from_fn_with_state(access.clone(), access::same_origin))
+        .layer(from_fn(linger::before_refusing))
 }

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use app::model::BreakerState;
+use app::model::{BreakerState, breaker::Forced};
 use axum::{
     extract::State,
     response::{IntoResponse, Response},
 };
 use http::{StatusCode, header};
 
-use crate::{rest::problem, state::App, telemetry::Gauges};
+use crate::{operator::breakers, rest::problem, state::App, telemetry::Gauges};
 
 /// The process answers.
 pub async fn alive() -> &'static str {
@@ -37,24 +37,30 @@ pub async fn metrics(State(app): State<Arc<App>>) -> Response {
         .iter()
         .map(|u| {
             let snapshot = u.governor.snapshot();
-            let state = crate::operator::breakers::effective(u);
+            let number = |state| match state {
+                BreakerState::Closed => 0,
+                BreakerState::HalfOpen => 1,
+                BreakerState::Open => 2,
+            };
             Gauges {
                 upstream: u.name.clone(),
                 utilisation: u.meter.now(now, &u.settings().config.quota).utilisation,
                 queued: u64::try_from(snapshot.queued.total()).unwrap_or(u64::MAX),
                 in_flight: u64::from(snapshot.in_flight),
                 tokens_left: crate::operator::overview::requests_left(&snapshot.levels),
-                breaker: match state {
-                    BreakerState::Closed => 0,
-                    BreakerState::HalfOpen => 1,
-                    BreakerState::Open => 2,
-                },
+                breaker: number(breakers::effective(u)),
+                breaker_computed: number(breakers::state_of(snapshot.breaker.computed)),
+                breaker_forced: u.forced().map(|forced| match forced {
+                    Forced::Open { .. } => "open",
+                    Forced::Disabled { .. } => "disabled",
+                    Forced::MetricsOnly { .. } => "metrics_only",
+                }),
                 waiting: waiting.iter().find(|(name, _)| *name == u.name).map_or(0, |(_, n)| *n),
             }
         })
         .collect();
-    let pending = match app.store.facets(app::model::Disposition::Open).await {
-        Ok((by_class, _)) => by_class.into_iter().map(|f| (f.value, f.n)).collect(),
+    let pending = match app.store.pending_sums(app::model::Disposition::Open).await {
+        Ok(sums) => sums.by_class.into_iter().map(|f| (f.value, f.n)).collect(),
         Err(_) => Vec::new(),
     };
     match app.metrics.text(&gauges, &pending) {

@@ -9,7 +9,7 @@ use axum::{
     Extension, Json, Router,
     extract::{
         Path, Query,
-        rejection::{JsonRejection, QueryRejection},
+        rejection::{JsonRejection, PathRejection, QueryRejection},
     },
     response::{IntoResponse, Response},
     routing::{any, get, post},
@@ -66,6 +66,23 @@ impl<S: Send + Sync, T: serde::de::DeserializeOwned> axum::extract::FromRequestP
     }
 }
 
+/// What a path's variable parts say; what can't be read (bytes that are no UTF-8) is told as a problem.
+pub struct At<T>(T);
+
+impl<S: Send + Sync, T: serde::de::DeserializeOwned + Send> axum::extract::FromRequestParts<S> for At<T> {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut http::request::Parts, state: &S) -> Result<Self, Refusal> {
+        let at: Result<Path<T>, PathRejection> = Path::from_request_parts(parts, state).await;
+        at.map(|Path(at)| Self(at)).map_err(|e| {
+            Refusal(
+                app::model::Problem::new(400, "bad-path", "The path can't be read", e.body_text())
+                    .hint("percent-encode names as UTF-8"),
+            )
+        })
+    }
+}
+
 fn id<T: std::str::FromStr>(text: &str) -> Result<T, Refusal> {
     text.parse().map_err(|_| {
         Refusal(app::model::Problem::new(404, "bad-id", "Not an id", format!("{text:?} is not an id of this kind")))
@@ -89,12 +106,12 @@ async fn pending(op: Op, Asked(query): Asked<PendingQuery>) -> Answer {
     Ok(json(&op.pending(query).await?))
 }
 
-async fn pending_detail(op: Op, Path(text): Path<String>) -> Answer {
+async fn pending_detail(op: Op, At(text): At<String>) -> Answer {
     use app::api::Api;
     Ok(json(&op.pending_detail(id::<RecordId>(&text)?).await?))
 }
 
-async fn change_pending(op: Op, Path(text): Path<String>, Body(change): Body<PendingChange>) -> Answer {
+async fn change_pending(op: Op, At(text): At<String>, Body(change): Body<PendingChange>) -> Answer {
     use app::api::Api;
     Ok(json(&op.change_pending(id::<RecordId>(&text)?, change).await?))
 }
@@ -117,7 +134,7 @@ async fn start_replay(op: Op, Body(request): Body<ReplayRequest>) -> Answer {
     Ok((StatusCode::CREATED, Json(op.start_replay(request).await?)).into_response())
 }
 
-async fn steer_replay(op: Op, Path((text, action)): Path<(String, String)>) -> Answer {
+async fn steer_replay(op: Op, At((text, action)): At<(String, String)>) -> Answer {
     use app::api::Api;
     let id = id::<ReplayId>(&text)?;
     let replay = match action.as_str() {
@@ -134,12 +151,12 @@ async fn breakers(op: Op) -> Answer {
     Ok(json(&op.breakers().await?))
 }
 
-async fn trip(op: Op, Path(name): Path<String>, Body(request): Body<TripRequest>) -> Answer {
+async fn trip(op: Op, At(name): At<String>, Body(request): Body<TripRequest>) -> Answer {
     use app::api::Api;
     Ok(json(&op.trip_breaker(name, request).await?))
 }
 
-async fn steer_breaker(op: Op, Path((name, action)): Path<(String, String)>) -> Answer {
+async fn steer_breaker(op: Op, At((name, action)): At<(String, String)>) -> Answer {
     use app::api::Api;
     let breaker = match action.as_str() {
         "reset" => op.reset_breaker(name).await?,
@@ -155,28 +172,28 @@ async fn upstreams(op: Op) -> Answer {
     Ok(json(&op.upstreams().await?))
 }
 
-async fn upstream(op: Op, Path(name): Path<String>) -> Answer {
+async fn upstream(op: Op, At(name): At<String>) -> Answer {
     use app::api::Api;
     Ok(json(&op.upstream(name).await?))
 }
 
-async fn put_upstream(op: Op, Path(name): Path<String>, Body(put): Body<UpstreamPut>) -> Answer {
+async fn put_upstream(op: Op, At(name): At<String>, Body(put): Body<UpstreamPut>) -> Answer {
     use app::api::Api;
     Ok(json(&op.put_upstream(name, put).await?))
 }
 
-async fn delete_upstream(op: Op, Path(name): Path<String>) -> Answer {
+async fn delete_upstream(op: Op, At(name): At<String>) -> Answer {
     use app::api::Api;
     op.delete_upstream(name).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-async fn upstream_versions(op: Op, Path(name): Path<String>) -> Answer {
+async fn upstream_versions(op: Op, At(name): At<String>) -> Answer {
     use app::api::Api;
     Ok(json(&op.upstream_versions(name).await?))
 }
 
-async fn test_upstream(op: Op, Path(name): Path<String>) -> Answer {
+async fn test_upstream(op: Op, At(name): At<String>) -> Answer {
     use app::api::Api;
     Ok(json(&op.test_upstream(name).await?))
 }

@@ -3,16 +3,12 @@
 use std::{sync::Arc, time::Duration};
 
 use app::model::{Problem, RecordId, RecordState};
-use axum::{
-    body::Bytes,
-    extract::{Path, State},
-    response::IntoResponse,
-};
+use axum::{body::Bytes, extract::State, response::IntoResponse};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{Answer, Asked, Refusal, id, json, problem, problem::bad_body};
+use super::{Answer, Asked, At, Refusal, id, json, problem, problem::bad_body};
 use crate::{
     classify,
     dispatch::{headers, target},
@@ -369,7 +365,7 @@ pub struct Wait {
 }
 
 /// `GET /records/{id}`.
-pub async fn read(State(app): State<Arc<App>>, Path(text): Path<String>, Asked(wait): Asked<Wait>) -> Answer {
+pub async fn read(State(app): State<Arc<App>>, At(text): At<String>, Asked(wait): Asked<Wait>) -> Answer {
     let id = id::<RecordId>(&text)?;
     let wait = Duration::try_from_secs_f64(wait.wait).unwrap_or_default().min(Duration::from_mins(5));
     let give_up = app.clock.now() + wait;

@@ -3,5 +3,6 @@
 pub mod access;
 pub mod assets;
 pub mod console;
+pub mod linger;
 pub mod prefs;
 pub mod session;

@@ -44,6 +44,16 @@ async fn an_unknown_upstream_is_named_beside_the_known_ones_at_every_door() {
 }
 
 #[tokio::test]
+async fn a_path_that_is_no_text_is_a_problem_like_any_other() {
+    let sim = sim_upstream().await;
+    let app = penstock(&sim).await;
+    for path in ["/api/v1/upstreams/%ff", "/api/v1/pending/%ff", "/api/v1/records/%ff"] {
+        app.api().get(path).await.problem(400, "bad-path");
+    }
+    app.api().post("/api/v1/breakers/%ff/trip", &json!({"reason": "x", "for_s": 60})).await.problem(400, "bad-path");
+}
+
+#[tokio::test]
 async fn malformed_json_is_told_with_its_place_and_changes_nothing() {
     let sim = sim_upstream().await;
     let app = penstock(&sim).await;

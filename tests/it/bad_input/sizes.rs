@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use futures_util::stream;
-use harness::{Penstock, ROOMY, sim_upstream, upstream_toml};
+use harness::{Penstock, ROOMY, raw_http, sim_upstream, upstream_toml};
 use reqwest::Method;
 use serde_json::{Value, json};
 use sim::Upstream;
@@ -92,4 +92,27 @@ async fn an_operators_request_that_is_too_large_is_refused_as_a_problem() {
     let long = "x".repeat(2 << 20);
     let answer = app.api().post("/api/v1/replays", &json!({ "filter": { "text": long }, "dry_run": true })).await;
     answer.problem(413, "body-too-large");
+}
+
+#[tokio::test]
+async fn who_sends_on_after_a_refusal_still_reads_it() {
+    let sim = sim_upstream().await;
+    let app = penstock(&sim).await;
+    let host = app.base().trim_start_matches("http://").to_owned();
+    // More than the sockets' buffers hold, from a client that reads nothing before all of it is written.
+    let body = vec![b'x'; 24 << 20];
+    for (path, status) in
+        [("/gw/vision/a", 413), ("/gw/nobody/a", 404), ("/api/v1/records", 413), ("/api/v1/replays", 413)]
+    {
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nConnection: close\r\n\
+             Content-Length: {}\r\n\r\n",
+            body.len()
+        );
+        let answer = raw_http(app.base(), &[head.as_bytes(), &body].concat()).await;
+        let answer = String::from_utf8_lossy(&answer);
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{path}: {answer:.200}");
+        assert!(answer.contains("application/problem+json"), "{path}: {answer:.400}");
+    }
+    assert_eq!(sim.total(), 0);
 }
