@@ -92,7 +92,7 @@ fn breaker_spec(config: &UpstreamConfig) -> Result<BreakerSpec, FieldProblem> {
         probes: Probes::new(b.probes).map_err(|e| out_of_range("breaker.probes", &e))?,
         half_open_cap: open_for.max(Duration::from_secs(10)),
         quick: b.quick,
-        window_rule: true,
+        window_rule: b.window_rule,
     })
 }
 

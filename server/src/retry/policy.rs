@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use app::model::upstream::{BackoffKind, Idempotency, JitterKind, OnUnknown, Preset, UpstreamConfig};
+use app::model::{
+    ErrorClass,
+    upstream::{Action, Actions, BackoffKind, Idempotency, JitterKind, Preset, UpstreamConfig},
+};
 use limiter::{Backoff, Jitter, RetryBudget};
 
 /// How long each part of a call may take.
@@ -33,32 +36,45 @@ pub struct Policy {
     pub defer_max: Duration,
     /// What the upstream does with a repeated idempotency key.
     pub idempotency: Idempotency,
-    /// What happens after an unknown outcome.
-    pub on_unknown: OnUnknown,
+    /// What becomes of a failed call.
+    pub actions: ActionTable,
 }
 
-/// A preset's numbers.
-struct Numbers {
-    request_s: f64,
-    base_s: f64,
-    /// The first wait after `rate_limited`, as a multiple of the base.
-    limited: u32,
-    cap_s: f64,
-    max_retries: u32,
-    budget_s: f64,
+/// The action of each class (F2), resolved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ActionTable {
+    in_force: [Action; 5],
+    by_hand: Actions,
 }
 
-const CONNECT_S: f64 = 5.0;
-const DEFER_MAX_S: f64 = 24.0 * 60.0 * 60.0;
+impl ActionTable {
+    fn resolve(config: &UpstreamConfig) -> Self {
+        use ErrorClass::{ClientError, ContentViolation, RateLimited, ServerError, Timeout};
+        let in_force =
+            [RateLimited, Timeout, ServerError, ContentViolation, ClientError].map(|class| config.action(class));
+        Self { in_force, by_hand: config.actions }
+    }
 
-const fn numbers(preset: Preset) -> Numbers {
-    match preset {
-        Preset::Webhook => {
-            Numbers { request_s: 8.0, base_s: 1.0, limited: 2, cap_s: 30.0, max_retries: 3, budget_s: 90.0 }
+    /// The action of a class.
+    pub const fn of(&self, class: ErrorClass) -> Action {
+        let [limited, timeout, server, content, client] = self.in_force;
+        match class {
+            ErrorClass::RateLimited => limited,
+            ErrorClass::Timeout => timeout,
+            ErrorClass::ServerError => server,
+            ErrorClass::ContentViolation => content,
+            ErrorClass::ClientError => client,
         }
-        Preset::Tiles => {
-            Numbers { request_s: 30.0, base_s: 0.5, limited: 1, cap_s: 60.0, max_retries: 6, budget_s: 300.0 }
-        }
+    }
+
+    /// What an operator set for a class.
+    pub const fn by_hand(&self, class: ErrorClass) -> Option<Action> {
+        self.by_hand.of(class)
+    }
+
+    /// Whether a call whose outcome is unknown is sent again (F5).
+    pub fn repeats_unknown(&self, class: ErrorClass) -> bool {
+        self.of(class) == Action::RetrySameKey
     }
 }
 
@@ -66,7 +82,7 @@ impl Policy {
     /// The policy of an upstream. Where nothing is set for the connection or the first byte, they have 5 s and the whole call's
     /// time; neither is ever longer than the whole call.
     pub fn resolve(config: &UpstreamConfig) -> Self {
-        let preset = numbers(config.preset);
+        let preset = config.preset.numbers();
         let (timeout, retry) = (&config.timeout, &config.retry);
         let request = seconds(timeout.request_s, preset.request_s);
         let kind = match retry.backoff.unwrap_or(BackoffKind::Exponential) {
@@ -78,7 +94,7 @@ impl Policy {
         let cap = seconds(retry.cap_s, preset.cap_s);
         Self {
             timeouts: Timeouts {
-                connect: seconds(timeout.connect_s, CONNECT_S).min(request),
+                connect: seconds(timeout.connect_s, Preset::CONNECT_S).min(request),
                 first_byte: timeout.first_byte_s.map_or(request, |s| seconds(Some(s), preset.request_s)).min(request),
                 request,
             },
@@ -95,12 +111,9 @@ impl Policy {
                 max_retries: retry.max_retries.unwrap_or(preset.max_retries),
                 budget: seconds(retry.budget_s, preset.budget_s),
             },
-            defer_max: seconds(retry.defer_max_s, DEFER_MAX_S),
+            defer_max: seconds(retry.defer_max_s, Preset::DEFER_MAX_S),
             idempotency: config.idempotency,
-            on_unknown: config.on_unknown.unwrap_or(match (config.preset, config.idempotency) {
-                (Preset::Tiles, _) | (Preset::Webhook, Idempotency::Honoured) => OnUnknown::Retry,
-                (Preset::Webhook, Idempotency::Ignored) => OnUnknown::Park,
-            }),
+            actions: ActionTable::resolve(config),
         }
     }
 }
@@ -113,7 +126,7 @@ fn seconds(set: Option<f64>, preset: f64) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use app::model::upstream::{Retry, Timeouts as Overrides};
+    use app::model::upstream::{OnUnknown, Retry, Timeouts as Overrides};
 
     fn preset(preset: Preset) -> UpstreamConfig {
         UpstreamConfig { preset, ..UpstreamConfig::blank() }
@@ -126,14 +139,15 @@ mod tests {
         assert_eq!(webhook.timeouts, Timeouts { connect: s(5), first_byte: s(8), request: s(8) });
         assert_eq!((webhook.backoff.base, webhook.backoff.cap, webhook.limited_backoff.base), (s(1), s(30), s(2)));
         assert_eq!(webhook.budget, RetryBudget { max_retries: 3, budget: s(90) });
-        assert_eq!((webhook.defer_max, webhook.on_unknown), (s(86_400), OnUnknown::Park));
+        assert_eq!(webhook.defer_max, s(86_400));
+        assert_eq!(webhook.actions.of(ErrorClass::Timeout), Action::RetryLater);
 
         let tiles = Policy::resolve(&preset(Preset::Tiles));
         assert_eq!(tiles.timeouts, Timeouts { connect: s(5), first_byte: s(30), request: s(30) });
         assert_eq!((tiles.backoff.base, tiles.backoff.cap), (Duration::from_millis(500), s(60)));
         assert_eq!(tiles.limited_backoff, tiles.backoff);
         assert_eq!(tiles.budget, RetryBudget { max_retries: 6, budget: s(300) });
-        assert_eq!((tiles.jitter, tiles.on_unknown), (Jitter::PlusMinus20, OnUnknown::Retry));
+        assert_eq!((tiles.jitter, tiles.actions.of(ErrorClass::Timeout)), (Jitter::PlusMinus20, Action::RetrySameKey));
     }
 
     #[test]
@@ -158,7 +172,8 @@ mod tests {
         assert_eq!(policy.limited_backoff.base, Duration::from_millis(500));
         assert_eq!(policy.backoff.kind, limiter::BackoffKind::Fibonacci);
         assert_eq!(policy.budget, RetryBudget { max_retries: 0, budget: Duration::ZERO });
-        assert_eq!((policy.jitter, policy.defer_max, policy.on_unknown), (Jitter::None, s(60), OnUnknown::Retry));
+        assert_eq!((policy.jitter, policy.defer_max), (Jitter::None, s(60)));
+        assert!(policy.actions.repeats_unknown(ErrorClass::ServerError));
     }
 
     #[test]
@@ -169,10 +184,10 @@ mod tests {
         config.retry.base_s = Some(-1.0);
         config.retry.cap_s = Some(f64::INFINITY);
         let policy = Policy::resolve(&config);
-        assert_eq!(policy.on_unknown, OnUnknown::Retry);
+        assert!(policy.actions.repeats_unknown(ErrorClass::Timeout));
         assert_eq!(policy.timeouts.request, Duration::from_secs(8));
         assert_eq!((policy.backoff.base, policy.backoff.cap), (Duration::from_secs(1), Duration::from_secs(30)));
         config.on_unknown = Some(OnUnknown::Park);
-        assert_eq!(Policy::resolve(&config).on_unknown, OnUnknown::Park);
+        assert!(!Policy::resolve(&config).actions.repeats_unknown(ErrorClass::Timeout));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use app::model::{ErrorClass, upstream::OnUnknown};
+use app::model::{ErrorClass, upstream::Action};
 use limiter::Exhausted;
 
 use super::policy::Policy;
@@ -46,6 +46,8 @@ pub enum Step {
 pub enum ParkReason {
     /// The same request fails again.
     FinalFailure,
+    /// The upstream's table parks its class.
+    ByTable,
     /// All retries were made.
     RetriesExhausted,
     /// The next attempt would start after the time for it was over.
@@ -61,6 +63,7 @@ impl ParkReason {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::FinalFailure => "final_failure",
+            Self::ByTable => "by_table",
             Self::RetriesExhausted => "retries_exhausted",
             Self::BudgetSpent => "budget_spent",
             Self::UnknownOutcome => "unknown_outcome",
@@ -81,12 +84,18 @@ const DEFER_LONGEST: Duration = Duration::from_mins(15);
 
 /// What to do after `failure`. `unit` is a random number in [0, 1), for the jitter.
 pub fn next_step(policy: &Policy, history: &History, failure: &Failure, unit: f64) -> Step {
-    match failure.retryable {
-        Retryable::No => return Step::Park(ParkReason::FinalFailure),
-        Retryable::UnknownOutcome if policy.on_unknown == OnUnknown::Park => {
+    let table = &policy.actions;
+    match (failure.retryable, table.of(failure.class)) {
+        (Retryable::No, _) if !by_leave(failure) => return Step::Park(ParkReason::FinalFailure),
+        (Retryable::No, Action::Park) => return Step::Park(ParkReason::FinalFailure),
+        // A class that is parked by default holds a few failures that pass (409, 425, 499): only a person parks these.
+        (_, Action::Park) if table.by_hand(failure.class).is_some() => return Step::Park(ParkReason::ByTable),
+        (Retryable::UnknownOutcome, Action::Park | Action::RetryLater) => {
             return Step::Park(ParkReason::UnknownOutcome);
         }
-        Retryable::UnknownOutcome | Retryable::Yes => {}
+        (Retryable::Yes, Action::Park)
+        | (Retryable::No | Retryable::Yes, Action::RetryLater)
+        | (_, Action::RetrySameKey) => {}
     }
     let backoff = match failure.class {
         ErrorClass::RateLimited => &policy.limited_backoff,
@@ -103,6 +112,14 @@ pub fn next_step(policy: &Policy, history: &History, failure: &Failure, unit: f6
         Work::Batch if failure.is_passing() => defer(policy, history, failure),
         Work::Batch | Work::Interactive => Step::Park(reason),
     }
+}
+
+/// Whether a failure that repeats itself may be tried again because an operator's table says so: a content filter that judges
+/// by chance, a provider whose 400 passes. Not where the provider named the cause, or nothing could be sent.
+fn by_leave(failure: &Failure) -> bool {
+    matches!(failure.class, ErrorClass::ContentViolation | ErrorClass::ClientError)
+        && failure.sent
+        && !failure.authentication
 }
 
 /// To the time that the answer named: its Retry-After, else the reset of its quota. At least a pause that grows with what was put

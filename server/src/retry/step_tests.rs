@@ -1,6 +1,6 @@
 //! Cases and laws of the next step.
 
-use app::model::upstream::{Idempotency, Preset, Profile, UpstreamConfig};
+use app::model::upstream::{Actions, Idempotency, OnUnknown, Preset, Profile, UpstreamConfig};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use proptest::prelude::*;
 
@@ -172,6 +172,41 @@ fn case_21_macprovider_762_an_unknown_outcome_is_repeated_only_by_leave() {
     assert!(matches!(decide(&tiles), Step::RetryIn(_)));
     for not_sent in [Broken::Connect, Broken::TimeoutConnect] {
         assert!(matches!(first(&broken(not_sent), Work::Batch), Step::RetryIn(_)));
+    }
+}
+
+#[test]
+fn the_table_decides_by_class() {
+    let decide = |actions: Actions, failure: &Failure| {
+        let config = UpstreamConfig { actions, preset: Preset::Tiles, ..UpstreamConfig::blank() };
+        next_step(&Policy::resolve(&config), &history(1, S, Work::Batch), failure, 0.5)
+    };
+    let goes = |step: Step| matches!(step, Step::RetryIn(_));
+    let all = |action| Actions {
+        rate_limited: Some(action),
+        timeout: Some(action),
+        server_error: Some(action),
+        content_violation: Some(action),
+        client_error: Some(action),
+    };
+    let (park, later, same) = (all(Action::Park), all(Action::RetryLater), all(Action::RetrySameKey));
+    let filtered = answered(400, None, r#"{"error":{"code":"content_filter"}}"#);
+    for failure in [answered(429, None, ""), answered(503, None, ""), broken(Broken::Connect)] {
+        assert_eq!(decide(park, &failure), Step::Park(ParkReason::ByTable), "{failure:?}");
+        assert!(goes(decide(later, &failure)) && goes(decide(same, &failure)), "{failure:?}");
+    }
+    for failure in [filtered, answered(400, None, "")] {
+        assert_eq!(decide(park, &failure), Step::Park(ParkReason::FinalFailure), "{failure:?}");
+        assert!(goes(decide(later, &failure)), "an operator may let {failure:?} be tried again");
+    }
+    for failure in [broken(Broken::TimeoutTotal), broken(Broken::Dropped)] {
+        assert_eq!(decide(later, &failure), Step::Park(ParkReason::UnknownOutcome), "{failure:?}");
+        assert!(goes(decide(same, &failure)), "{failure:?}");
+    }
+    // What no table makes better.
+    let spent = answered(429, None, r#"{"error":{"type":"insufficient_quota","code":"insufficient_quota"}}"#);
+    for failure in [answered(401, None, ""), broken(Broken::Unsendable), spent] {
+        assert_eq!(decide(same, &failure), Step::Park(ParkReason::FinalFailure), "{failure:?}");
     }
 }
 

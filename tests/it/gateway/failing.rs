@@ -80,6 +80,23 @@ async fn case_21_a_drop_after_sending_is_tried_again_only_under_the_same_key_or_
 }
 
 #[tokio::test]
+async fn an_upstreams_table_says_by_class_what_becomes_of_a_failure() {
+    let sim = sim_upstream().await;
+    let table = "actions = { client_error = \"retry_later\", server_error = \"park\" }";
+    let app = setup(&sim, &format!("{QUICK}\n{table}")).start().await;
+    sim.script([Answer::status(400)]);
+    let told = app.api().post("/gw/up/x", &json!({})).await;
+    assert_eq!((told.status, told.header("penstock-attempts")), (200, "2"), "{}", told.text());
+    sim.script([Answer::status(503)]);
+    let told = app.api().post("/gw/up/x", &json!({})).await;
+    assert_eq!((told.status, told.header("penstock-attempts"), told.header("x-should-retry")), (503, "1", "false"));
+    let kept = app.api().pending(told.header("penstock-record")).await;
+    assert_eq!((&kept["item"]["error_class"], &kept["item"]["disposition"]), (&json!("server_error"), &json!("open")));
+    let view = app.api().get("/api/v1/upstreams/up").await.expect(200);
+    assert_eq!(view["config"]["actions"], json!({"client_error": "retry_later", "server_error": "park"}));
+}
+
+#[tokio::test]
 async fn case_22_four_attempts_are_four_calls() {
     let sim = sim_upstream().await;
     let app = setup(&sim, "retry = { base_s = 0.01, jitter = \"none\" }").start().await;
@@ -165,6 +182,8 @@ async fn a_400_passes_through_after_one_call_and_is_kept_with_request_and_attemp
         (&json!(400), &json!("unknown_parameter"), &json!(true))
     );
     assert_eq!(attempt["message"], "no such parameter: tempurature");
+    assert_eq!(attempt["provider_type"], "invalid_request_error");
+    assert_eq!(kept["item"]["provider_type"], "invalid_request_error");
 }
 
 #[tokio::test]

@@ -69,7 +69,10 @@ fn answered(text: &'static Catalogue, answer: TestAnswer) -> AnyView {
             {answer.status.map(|status| view! { <code>"HTTP " {status}</code> })}
             <span class="muted">{text.millis(answer.took_ms)}</span>
         </div>
-        <p>{answer.message}</p>
+        {match answer.status {
+            Some(status) => view! { <p>{(t.answered)(status)}</p> },
+            None => view! { <p lang="en">{answer.message}</p> },
+        }}
     }
     .into_any()
 }

@@ -1,6 +1,6 @@
 //! The form's fields, in groups, by the dotted paths under which faults name them.
 
-use crate::model::upstream::{BackoffKind, Cancel, Idempotency, JitterKind, Kind, OnUnknown, Preset, Profile};
+use crate::model::upstream::{Action, BackoffKind, Cancel, Idempotency, JitterKind, Kind, OnUnknown, Preset, Profile};
 
 /// How a field is typed and read.
 #[derive(Debug, Clone, Copy)]
@@ -43,7 +43,7 @@ macro_rules! words_of {
 const U32: u64 = u32::MAX as u64;
 
 /// Groups by their key in the catalogue.
-pub(super) const GROUPS: [(&str, &[Field]); 7] = [
+pub(super) const GROUPS: [(&str, &[Field]); 8] = [
     ("address", &[field("base_url", Input::Text), field("auth.header", Input::Text), field("auth.value", Input::Text)]),
     (
         "answers",
@@ -90,6 +90,16 @@ pub(super) const GROUPS: [(&str, &[Field]); 7] = [
         ],
     ),
     (
+        "actions",
+        &[
+            field("actions.rate_limited", Input::MayChoice(words_of!(Action))),
+            field("actions.timeout", Input::MayChoice(words_of!(Action))),
+            field("actions.server_error", Input::MayChoice(words_of!(Action))),
+            field("actions.content_violation", Input::MayChoice(words_of!(Action))),
+            field("actions.client_error", Input::MayChoice(words_of!(Action))),
+        ],
+    ),
+    (
         "breaker",
         &[
             field("breaker.failure_rate", Input::Share),
@@ -97,6 +107,7 @@ pub(super) const GROUPS: [(&str, &[Field]); 7] = [
             field("breaker.window_s", Input::Number),
             field("breaker.open_s", Input::Number),
             field("breaker.probes", Input::Whole(255)),
+            field("breaker.window_rule", Input::Switch),
             field("breaker.quick", Input::Switch),
         ],
     ),

@@ -25,7 +25,7 @@ pub(super) struct Permitted {
 impl Permitted {
     /// Whether the provider will refuse some.
     pub(super) fn is_over(&self) -> bool {
-        self.most > self.allowed && self.burst > 1.0
+        self.most > self.allowed.max(1.0)
     }
 }
 
@@ -104,6 +104,9 @@ mod tests {
 
     #[test]
     fn a_burst_that_is_too_large_is_over() {
+        // 1,101 of 1,000 in a minute: no burst to lower, and too much all the same.
+        assert!(of_requests(1_000.0, 60.0, |q| (q.safety, q.burst) = (1.0, Burst::Fixed(100))).is_over());
+        assert!(of_requests(1_000.0, 6.0, |q| q.safety = 1.0).is_over());
         assert!(of_requests(600.0, 6.0, |q| q.burst = Burst::Fixed(20)).is_over());
     }
 

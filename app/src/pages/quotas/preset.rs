@@ -1,23 +1,31 @@
 //! What an empty field stands for: the preset's value, or the default.
 
 use super::{draft::Draft, number};
-use crate::{i18n::Catalogue, model::upstream::UpstreamConfig};
+use crate::{
+    i18n::Catalogue,
+    model::{
+        ErrorClass,
+        upstream::{Preset, UpstreamConfig},
+    },
+};
 
 /// The text that an empty field shows in grey.
 pub(super) fn placeholder(text: &Catalogue, path: &str, draft: &Draft) -> String {
-    let tiles = draft.get("preset").is_some_and(|preset| preset == "tiles");
-    let pick = |webhook: f64, tiles_value: f64| number::show(if tiles { tiles_value } else { webhook });
+    let preset = draft.get("preset").and_then(|preset| preset.parse().ok()).unwrap_or(Preset::Webhook);
+    let numbers = preset.numbers();
     match path {
-        "timeout.connect_s" => number::show(5.0),
-        "timeout.first_byte_s" => {
-            draft.get("timeout.request_s").filter(|t| !t.trim().is_empty()).cloned().unwrap_or_else(|| pick(8.0, 30.0))
-        }
-        "timeout.request_s" => pick(8.0, 30.0),
-        "retry.base_s" => pick(1.0, 0.5),
-        "retry.cap_s" => pick(30.0, 60.0),
-        "retry.max_retries" => pick(3.0, 6.0),
-        "retry.budget_s" => pick(90.0, 300.0),
-        "retry.defer_max_s" => number::show(86_400.0),
+        "timeout.connect_s" => number::show(Preset::CONNECT_S),
+        "timeout.first_byte_s" => draft
+            .get("timeout.request_s")
+            .filter(|t| !t.trim().is_empty())
+            .cloned()
+            .unwrap_or_else(|| number::show(numbers.request_s)),
+        "timeout.request_s" => number::show(numbers.request_s),
+        "retry.base_s" => number::show(numbers.base_s),
+        "retry.cap_s" => number::show(numbers.cap_s),
+        "retry.max_retries" => numbers.max_retries.to_string(),
+        "retry.budget_s" => number::show(numbers.budget_s),
+        "retry.defer_max_s" => number::show(Preset::DEFER_MAX_S),
         "quota.burst" | "breaker.min_samples" => text.quotas.fields.auto.to_owned(),
         "base_url" => "https://api.example.com".to_owned(),
         "auth.header" => "Authorization".to_owned(),
@@ -28,12 +36,13 @@ pub(super) fn placeholder(text: &Catalogue, path: &str, draft: &Draft) -> String
 
 /// The word that an empty choice stands for.
 pub(super) fn preset_choice(path: &str, draft: &Draft) -> &'static str {
-    let is = |field: &str, value: &str| draft.get(field).is_some_and(|v| v == value);
-    match path {
-        "retry.backoff" => "exponential",
-        "retry.jitter" => "plus_minus_20",
-        "on_unknown" if is("preset", "tiles") || is("idempotency", "honoured") => "retry",
-        "on_unknown" => "park",
+    let config = || super::draft::check(draft).config;
+    let class = path.strip_prefix("actions.").and_then(|class| class.parse::<ErrorClass>().ok());
+    match (path, class) {
+        ("retry.backoff", _) => "exponential",
+        ("retry.jitter", _) => "plus_minus_20",
+        ("on_unknown", _) => UpstreamConfig { on_unknown: None, ..config() }.on_unknown().as_str(),
+        (_, Some(class)) => config().default_action(class).as_str(),
         _ => "",
     }
 }

@@ -101,7 +101,7 @@ fn row(
                     <b>{(t.version)(version.version)}</b>
                     {in_force.then(|| state(Tone::Good, t.in_force))}
                 </div>
-                <p class="muted">{time(version.at, Show::Full)} " " {(t.by)(&version.who)}</p>
+                <p class="muted">{time(version.at, Show::Full)} " " {(t.by)((text.words.who)(&version.who))}</p>
                 {version.reason.clone().map(|reason| view! { <p class="why">{reason}</p> })}
             </div>
             <div class="what-changed">{what}</div>
