@@ -12,6 +12,10 @@
         reason = "a test may stop"
     )
 )]
+#![cfg_attr(
+    all(feature = "hydrate", not(all(feature = "watch", feature = "desk"))),
+    expect(dead_code, reason = "one module of the console leaves what only the other shows")
+)]
 
 pub mod api;
 #[cfg(any(feature = "ssr", feature = "hydrate"))]

@@ -241,7 +241,7 @@ fn table(text: &'static Catalogue, live: Live, series: &Series) -> AnyView {
         .iter()
         .map(|c| view! { <th class="r" scope="col">{(text.words.class_short)(*c)}</th> })
         .collect_view();
-    let rows = plot::buckets(&series.points, 24)
+    let rows = plot::buckets(&series.points, series.step_s, 24)
         .into_iter()
         .map(|b| {
             let failures = b.failures.map(|n| view! { <td class="r">{text.number(n)}</td> });

@@ -17,14 +17,16 @@ const BARS: usize = 40;
 /// The bars.
 pub(crate) fn failures_chart(series: &Series) -> AnyView {
     let (text, live) = (use_text(), use_live());
-    let buckets = plot::buckets(&series.points, BARS);
+    let buckets = plot::buckets(&series.points, series.step_s, BARS);
     let most = plot::ceiling(buckets.iter().map(plot::Bucket::failed).max().unwrap_or(0));
-    let slot = 1.0 / buckets.len().max(1) as f64;
     let bars = buckets
         .iter()
-        .enumerate()
-        .flat_map(|(i, bucket)| {
+        .flat_map(|bucket| {
             let mut below = 0;
+            // Where there was no sample there is no bar: the place is the time's, not the row's.
+            let start = plot::place(series.from, series.to, bucket.at);
+            let end = plot::place(series.from, series.to, bucket.until);
+            let slot = end - start;
             ErrorClass::ALL
                 .iter()
                 .zip(bucket.failures)
@@ -35,7 +37,7 @@ pub(crate) fn failures_chart(series: &Series) -> AnyView {
                     view! {
                         <rect
                             class=class_colour(*class)
-                            x=at(i as f64 * slot + slot * 0.12)
+                            x=at(start + slot * 0.12)
                             width=at(slot * 0.76)
                             y=at(top)
                             height=at(height)

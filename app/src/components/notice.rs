@@ -7,35 +7,38 @@ use crate::{i18n::use_text, markup::view, model::Problem};
 /// A problem: what happened, what was kept, what to do.
 pub(crate) fn problem_view(problem: Problem) -> AnyView {
     let text = use_text();
-    let title = (text.words.problem)(&problem).map_or_else(|| problem.title.clone(), str::to_owned);
-    let line = |label: &'static str, words: Option<String>| {
-        words.map(|words| {
-            view! {
-                <p>
-                    <b>{label}</b>
-                    " "
-                    {words}
-                </p>
-            }
-        })
+    let told = &text.problems;
+    let title = ours((told.title)(&problem), problem.title.clone());
+    let line = |label: &'static str, words: Option<String>, known: Option<&'static str>| {
+        words.map(|words| view! { <p><b>{label}</b> " " {ours(known, words)}</p> })
     };
+    let kept = line(text.common.kept, problem.kept.clone(), (told.kept)(&problem));
+    let to_do = line(text.common.to_do, problem.hint.clone(), (told.advice)(&problem));
     let fields = (!problem.fields.is_empty()).then(|| {
         problem
             .fields
             .iter()
-            .map(|f| view! { <li><code>{f.field.clone()}</code>" "{f.message.clone()}</li> })
+            .map(|f| view! { <li><code>{f.field.clone()}</code>" "<span lang="en">{f.message.clone()}</span></li> })
             .collect_view()
     });
     view! {
         <div class="notice bad" role="alert">
             <strong>{title}</strong>
-            <p>{problem.detail}</p>
+            <p lang="en">{problem.detail}</p>
             {fields.map(|fields| view! { <ul>{fields}</ul> })}
-            {line(text.common.kept, problem.kept)}
-            {line(text.common.to_do, problem.hint)}
+            {kept}
+            {to_do}
         </div>
     }
     .into_any()
+}
+
+/// The catalogue's words, where it has some, else the server's English ones.
+fn ours(known: Option<&'static str>, said: String) -> AnyView {
+    match known {
+        Some(words) => words.into_any(),
+        None => view! { <span lang="en">{said}</span> }.into_any(),
+    }
 }
 
 /// What was done just now, said once.

@@ -75,6 +75,8 @@ pub(crate) fn stretches(points: &[Point], from: DateTime<Utc>, to: DateTime<Utc>
 pub(crate) struct Bucket {
     /// Its start.
     pub(crate) at: DateTime<Utc>,
+    /// Its end.
+    pub(crate) until: DateTime<Utc>,
     /// Mean utilisation.
     pub(crate) utilisation: f64,
     /// Calls accepted.
@@ -102,13 +104,19 @@ const fn badness(state: BreakerState) -> u8 {
     }
 }
 
-/// At most `most` buckets.
-pub(crate) fn buckets(points: &[Point], most: usize) -> Vec<Bucket> {
-    let size = points.len().div_ceil(most.max(1)).max(1);
+/// Points of the same stretch of time as one, at most about `most` of them; `step_s` is the time from point to point.
+pub(crate) fn buckets(points: &[Point], step_s: u32, most: usize) -> Vec<Bucket> {
+    let Some(begin) = points.first().map(|p| p.at) else { return Vec::new() };
+    let step = i64::from(step_s.max(1));
+    let span = points.last().map_or(0, |last| (last.at - begin).num_seconds()) / step + 1;
+    let size = span.unsigned_abs().div_ceil(most.max(1) as u64).max(1);
+    let width = step.saturating_mul(i64::try_from(size).unwrap_or(i64::MAX));
+    let place = |at: DateTime<Utc>| (at - begin).num_seconds() / width;
     points
-        .chunks(size)
+        .chunk_by(|a, b| place(a.at) == place(b.at))
         .filter_map(|chunk| {
             let first = chunk.first()?;
+            let at = begin + chrono::TimeDelta::seconds(place(first.at) * width);
             let mut failures = [0; 5];
             for point in chunk {
                 for (sum, n) in failures.iter_mut().zip(point.failures) {
@@ -116,7 +124,8 @@ pub(crate) fn buckets(points: &[Point], most: usize) -> Vec<Bucket> {
                 }
             }
             Some(Bucket {
-                at: first.at,
+                at,
+                until: at + chrono::TimeDelta::seconds(width),
                 utilisation: chunk.iter().map(|p| p.utilisation).sum::<f64>() / chunk.len() as f64,
                 accepted: chunk.iter().map(|p| p.accepted).sum(),
                 refused: chunk.iter().map(|p| p.refused).sum(),
@@ -191,11 +200,22 @@ mod tests {
         let points: Vec<_> = (0..5)
             .map(|i| point(i, if i == 3 { BreakerState::Open } else { BreakerState::Closed }, [1, 0, 0, 0, 2]))
             .collect();
-        let found = buckets(&points, 2);
+        let found = buckets(&points, 1, 2);
         assert_eq!(found.len(), 2);
         assert_eq!(found.iter().map(Bucket::failed).sum::<u64>(), 15);
         assert_eq!(found[1].breaker, BreakerState::Open);
         assert_eq!(totals(&points), [5, 0, 0, 0, 10]);
+    }
+
+    #[test]
+    fn a_gap_in_the_samples_is_a_gap_between_the_buckets() {
+        // An hour's sleep between the second and the third point.
+        let points: Vec<_> = [0, 10, 3_610, 3_620].map(|s| point(s, BreakerState::Closed, [1, 0, 0, 0, 0])).to_vec();
+        let found = buckets(&points, 10, 40);
+        assert_eq!(found.len(), 2);
+        assert!((found[1].at - found[0].until).num_seconds() > 3_000, "{found:?}");
+        assert_eq!(found.iter().map(Bucket::failed).sum::<u64>(), 4);
+        assert_eq!(buckets(&[], 10, 40), []);
     }
 
     #[test]

@@ -94,8 +94,8 @@ pub(crate) fn replay_state(text: &Catalogue, replay: ReplayState) -> AnyView {
 /// A disposition's badge.
 pub(crate) fn disposition_state(text: &Catalogue, disposition: Disposition) -> AnyView {
     let tone = match disposition {
-        Disposition::Open => Tone::Bad,
-        Disposition::Snoozed => Tone::Near,
+        Disposition::Open => Tone::Near,
+        Disposition::Snoozed => Tone::Low,
         Disposition::Replaying => Tone::Busy,
         Disposition::Resolved => Tone::Good,
         Disposition::Discarded => Tone::Quiet,

@@ -8,6 +8,7 @@ mod connect;
 mod format;
 mod overview;
 mod pending;
+mod problems;
 mod quotas;
 mod replays;
 mod words;
@@ -18,6 +19,7 @@ pub use connect::ConnectText;
 pub use format::{Moment, age_s, whole};
 pub use overview::OverviewText;
 pub use pending::{DecideText, DetailText, PendingText};
+pub use problems::ProblemsText;
 pub use quotas::{FieldsText, QuotasText};
 pub use replays::ReplaysText;
 pub use words::Words;
@@ -33,6 +35,8 @@ pub struct Catalogue {
     pub common: CommonText,
     /// The words for states, classes and causes.
     pub words: Words,
+    /// The server's problems.
+    pub problems: ProblemsText,
     /// How a worker is connected.
     pub connect: ConnectText,
     /// The first screen.
@@ -51,6 +55,7 @@ static EN: Catalogue = Catalogue {
     lang: Lang::En,
     common: common::EN,
     words: words::EN,
+    problems: problems::EN,
     connect: connect::EN,
     overview: overview::EN,
     pending: pending::EN,
@@ -63,6 +68,7 @@ static ZH: Catalogue = Catalogue {
     lang: Lang::Zh,
     common: common::ZH,
     words: words::ZH,
+    problems: problems::ZH,
     connect: connect::ZH,
     overview: overview::ZH,
     pending: pending::ZH,

@@ -1,7 +1,7 @@
 //! The words for values that come from the API: classes, states, verdicts, causes.
 
 use crate::model::{
-    BreakerCause, BreakerState, Disposition, ErrorClass, Problem, RecordState, ReplayState, Suggestion, Verdict,
+    BreakerCause, BreakerState, Disposition, ErrorClass, RecordState, ReplayState, Suggestion, Verdict,
 };
 
 /// See the module. Each is a function of the value, so that a new value does not compile without its word.
@@ -27,8 +27,8 @@ pub struct Words {
     pub quota_unit: fn(&str) -> &'static str,
     /// The kind of a mark on the time axis.
     pub mark: fn(&str) -> &'static str,
-    /// What went wrong, for the problems that have a text of their own here; else the server's English title.
-    pub problem: fn(&Problem) -> Option<&'static str>,
+    /// Who did something: people by their own names, parts of the program by a word.
+    pub who: fn(&str) -> &str,
 }
 
 fn share(failures: u64, samples: u64) -> u64 {
@@ -138,7 +138,7 @@ pub(super) const EN: Words = Words {
         "replay" => "replay",
         _ => "event",
     },
-    problem: |_| None,
+    who: |who| who,
 };
 
 pub(super) const ZH: Words = Words {
@@ -240,39 +240,12 @@ pub(super) const ZH: Words = Words {
         "replay" => "重放",
         _ => "事件",
     },
-    problem: |problem| {
-        Some(match problem.kind.as_str() {
-            "bad-body" | "bad-query" | "bad-header" | "bad-path" | "bad-id" => "请求有误",
-            "bad-config" => "配置无效",
-            "bad-record" => "无法接受该记录",
-            "bad-trip" => "断开需要原因和期限",
-            "body-cut" => "请求内容中断",
-            "body-too-large" => "内容过大",
-            "credential-missing" => "缺少凭据",
-            "disk-full" => "磁盘已满",
-            "foreign-origin" => "请求来自其他网站",
-            "in-use" => "有记录在等待这个上游",
-            "key-reused" => "该幂等键属于另一个请求",
-            "managed-by-file" => "由配置文件管理",
-            "moved-on" | "version-conflict" => "已被他人改动",
-            "no-api" => "控制台未连接",
-            "no-such-path" => "这里什么也没有",
-            "not-found" | "unknown-record" => "没有这条记录",
-            "not-in-future" => "该时间已过",
-            "not-pending" => "这条记录不需要处理",
-            "not-replayable" => "无法从这里发送",
-            "not-signed-in" | "sign-in" => "尚未登录",
-            "out-of-time" => "应答时间已用完",
-            "stopping" => "Penstock 正在停止",
-            "store-failed" => "数据库拒绝了操作",
-            "store-read-only" => "数据库无法写入",
-            "too-many-tries" => "密码错误次数过多",
-            "unknown-breaker" => "没有这个熔断器",
-            "unknown-host" => "不能用这个名称访问",
-            "unknown-replay" => "没有这次重放",
-            "unknown-upstream" => "没有这个上游",
-            "upstream-failed" => "上游出错",
-            _ => return None,
-        })
+    who: |who| match who {
+        "local operator" => "本机操作员",
+        "operator" => "操作员",
+        "operator (API)" => "操作员（API）",
+        "file" => "配置文件",
+        "demo" => "演示",
+        name => name,
     },
 };

@@ -25,7 +25,21 @@ pub(super) fn now() -> SystemTime {
 pub(super) fn verdict(profile: Profile, status: u16, of: &[(&str, &str)], body: &[u8]) -> Verdict {
     let headers = headers(of);
     let status = StatusCode::from_u16(status).unwrap();
-    classify(profile, &Answer { status, headers: &headers, body, complete: true, at: now() })
+    translated(classify(profile, &Answer { status, headers: &headers, body, complete: true, at: now() }))
+}
+
+/// The same verdict, its rule having been looked up: the console tells rules in both languages.
+fn translated(verdict: Verdict) -> Verdict {
+    if let Some(failure) = verdict.failure() {
+        rule_is_translated(failure.rule);
+    }
+    verdict
+}
+
+/// The console has a Chinese sentence for the rule.
+pub(super) fn rule_is_translated(rule: &str) {
+    let words = app::i18n::catalogue(app::Lang::Zh).pending.detail.rule_words;
+    assert!(words(rule).is_some(), "{rule:?} has no Chinese");
 }
 
 /// The failure that a whole answer is.
@@ -40,7 +54,7 @@ pub(super) fn failure(profile: Profile, status: u16, of: &[(&str, &str)], body: 
 pub(super) fn streamed<'a>(profile: Profile, chunks: impl IntoIterator<Item = &'a [u8]>, complete: bool) -> Verdict {
     let mut inspector = Inspector::new(profile, StatusCode::OK, &headers(EVENTS), now());
     chunks.into_iter().for_each(|chunk| inspector.feed(chunk));
-    inspector.finish(complete)
+    translated(inspector.finish(complete))
 }
 
 /// What a row expects: none for a success.

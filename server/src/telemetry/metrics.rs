@@ -39,6 +39,12 @@ struct ByUpstream {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByMode {
+    upstream: String,
+    mode: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ByReason {
     upstream: String,
     reason: String,
@@ -57,8 +63,12 @@ pub struct Gauges {
     pub in_flight: u64,
     /// Requests left in the bucket.
     pub tokens_left: u64,
-    /// Breaker: 0 closed, 1 half-open, 2 open.
+    /// The breaker as calls meet it: 0 closed, 1 half-open, 2 open.
     pub breaker: i64,
+    /// The breaker as its rules computed it, in the same numbers.
+    pub breaker_computed: i64,
+    /// What a person set over it: `open`, `disabled`, `metrics_only`.
+    pub breaker_forced: Option<&'static str>,
     /// Records that wait.
     pub waiting: u64,
 }
@@ -79,6 +89,8 @@ pub struct Metrics {
     in_flight: Family<ByUpstream, Gauge>,
     tokens_left: Family<ByUpstream, Gauge>,
     breaker: Family<ByUpstream, Gauge>,
+    breaker_computed: Family<ByUpstream, Gauge>,
+    breaker_forced: Family<ByMode, Gauge>,
     waiting: Family<ByUpstream, Gauge>,
     pending: Family<ByClass, Gauge>,
 }
@@ -107,6 +119,8 @@ impl Default for Metrics {
             in_flight: Family::default(),
             tokens_left: Family::default(),
             breaker: Family::default(),
+            breaker_computed: Family::default(),
+            breaker_forced: Family::default(),
             waiting: Family::default(),
             pending: Family::default(),
         };
@@ -125,7 +139,9 @@ impl Default for Metrics {
         r.register("queued", "Callers and records that wait for a permit", m.queued.clone());
         r.register("in_flight", "Calls under way", m.in_flight.clone());
         r.register("bucket_requests", "Requests left in the bucket", m.tokens_left.clone());
-        r.register("breaker_state", "0 closed, 1 half-open, 2 open", m.breaker.clone());
+        r.register("breaker_state", "As calls meet it: 0 closed, 1 half-open, 2 open", m.breaker.clone());
+        r.register("breaker_computed_state", "By its rules alone, in the same numbers", m.breaker_computed.clone());
+        r.register("breaker_forced", "1 while a person holds it in this mode", m.breaker_forced.clone());
         r.register("waiting_records", "Records on disk that wait", m.waiting.clone());
         r.register("pending_records", "Open records that a person must decide", m.pending.clone());
         m
@@ -159,11 +175,14 @@ impl Metrics {
     /// The text that Prometheus reads, with gauges as of now.
     pub fn text(&self, gauges: &[Gauges], pending: &[(String, u64)]) -> Result<String, std::fmt::Error> {
         let signed = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
-        for family in [&self.queued, &self.in_flight, &self.tokens_left, &self.breaker, &self.waiting] {
+        for family in
+            [&self.queued, &self.in_flight, &self.tokens_left, &self.breaker, &self.breaker_computed, &self.waiting]
+        {
             family.clear();
         }
         self.utilisation.clear();
         self.pending.clear();
+        self.breaker_forced.clear();
         for g in gauges {
             let labels = ByUpstream { upstream: g.upstream.clone() };
             self.utilisation.get_or_create(&labels).set(g.utilisation);
@@ -171,6 +190,11 @@ impl Metrics {
             self.in_flight.get_or_create(&labels).set(signed(g.in_flight));
             self.tokens_left.get_or_create(&labels).set(signed(g.tokens_left));
             self.breaker.get_or_create(&labels).set(g.breaker);
+            self.breaker_computed.get_or_create(&labels).set(g.breaker_computed);
+            if let Some(mode) = g.breaker_forced {
+                let labels = ByMode { upstream: g.upstream.clone(), mode: mode.to_owned() };
+                self.breaker_forced.get_or_create(&labels).set(1);
+            }
             self.waiting.get_or_create(&labels).set(signed(g.waiting));
         }
         for (class, n) in pending {

@@ -128,6 +128,8 @@ async fn attempts_refusals_and_states_are_counted() {
     assert_eq!(of(r#"penstock_attempts_total{upstream="small",outcome="success"}"#), 30.0);
     assert_eq!(of(r#"penstock_refusals_total{upstream="small",reason="breaker"}"#), 1.0);
     assert_eq!(of(r#"penstock_breaker_state{upstream="small"}"#), 2.0, "an operator's trip is open, too");
+    assert_eq!(of(r#"penstock_breaker_computed_state{upstream="small"}"#), 0.0, "its rules had nothing against it");
+    assert_eq!(of(r#"penstock_breaker_forced{upstream="small",mode="open"}"#), 1.0);
     assert_eq!(of(r#"penstock_breaker_state{upstream="up"}"#), 0.0);
     assert_eq!(of(r#"penstock_pending_records{error_class="client_error"}"#), 1.0);
     assert_eq!(of(r#"penstock_in_flight{upstream="up"}"#), 0.0);

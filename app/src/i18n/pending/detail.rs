@@ -12,6 +12,7 @@ pub struct DetailText {
     /// Why it can't be sent again from here, and what would help.
     pub cannot_why: fn(reason: &str) -> String,
     pub status: &'static str,
+    pub provider_type: &'static str,
     pub code: &'static str,
     pub first_failed: &'static str,
     pub record: &'static str,
@@ -27,6 +28,8 @@ pub struct DetailText {
     pub not_sent: &'static str,
     pub succeeded: &'static str,
     pub rule: &'static str,
+    /// The rule that decided, in words; none where the server's are shown.
+    pub rule_words: fn(&str) -> Option<&'static str>,
     pub headers: fn(n: usize) -> String,
     pub header: &'static str,
     pub value: &'static str,
@@ -62,6 +65,7 @@ pub(super) const EN: DetailText = DetailText {
     }
     },
     status: "Status",
+    provider_type: "Provider's type",
     code: "Code",
     first_failed: "First failed",
     record: "Record",
@@ -77,6 +81,7 @@ pub(super) const EN: DetailText = DetailText {
     not_sent: "not sent",
     succeeded: "succeeded",
     rule: "Rule",
+    rule_words: super::rules::en,
     headers: |n| format!("Headers ({n})"),
     header: "Header",
     value: "Value",
@@ -112,6 +117,7 @@ pub(super) const ZH: DetailText = DetailText {
         other => format!("服务器说明：{other}。"),
     },
     status: "状态码",
+    provider_type: "服务方类型",
     code: "代码",
     first_failed: "首次失败",
     record: "记录",
@@ -127,6 +133,7 @@ pub(super) const ZH: DetailText = DetailText {
     not_sent: "未发出",
     succeeded: "成功",
     rule: "规则",
+    rule_words: super::rules::zh,
     headers: |n| format!("请求头（{n}）"),
     header: "名称",
     value: "值",

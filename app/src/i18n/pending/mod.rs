@@ -2,6 +2,7 @@
 
 mod decide;
 mod detail;
+mod rules;
 
 pub use decide::DecideText;
 pub use detail::DetailText;

@@ -81,7 +81,7 @@ fn states(text: &'static Catalogue, breaker: &Breaker) -> AnyView {
         Some(Forced::Open { until, reason, who }) => view! {
             <b>{b.forced_open}</b>
             " "
-            {(b.by)(who)}
+            {(b.by)((text.words.who)(who))}
             " · "
             {b.ends_in}
             " "
@@ -89,8 +89,12 @@ fn states(text: &'static Catalogue, breaker: &Breaker) -> AnyView {
             <q>{reason.clone()}</q>
         }
         .into_any(),
-        Some(Forced::Disabled { who }) => view! { <b>{b.forced_disabled}</b>" "{(b.by)(who)} }.into_any(),
-        Some(Forced::MetricsOnly { who }) => view! { <b>{b.forced_metrics}</b>" "{(b.by)(who)} }.into_any(),
+        Some(Forced::Disabled { who }) => {
+            view! { <b>{b.forced_disabled}</b>" "{(b.by)((text.words.who)(who))} }.into_any()
+        }
+        Some(Forced::MetricsOnly { who }) => {
+            view! { <b>{b.forced_metrics}</b>" "{(b.by)((text.words.who)(who))} }.into_any()
+        }
     };
     view! {
         <dl class="pairs">

@@ -50,7 +50,7 @@ fn row(text: &'static Catalogue, breaker: &Breaker, change: &BreakerChange) -> A
         .as_ref()
         .map(|reason| format!("“{reason}”"))
         .or_else(|| change.cause.as_ref().map(|cause| (text.words.cause)(cause)));
-    let who = change.who.clone().unwrap_or_else(|| text.breakers.system.to_owned());
+    let who = change.who.as_deref().map_or(text.breakers.system, text.words.who).to_owned();
     view! {
         <li>
             <i class=class aria-hidden="true"></i>

@@ -8,6 +8,7 @@ use crate::{
         state::{Tone, class_badge, state},
         time::{Show, time},
     },
+    i18n::DetailText,
     markup::view,
     model::Attempt,
 };
@@ -32,11 +33,10 @@ fn line(desk: Desk, attempt: &Attempt) -> AnyView {
         Some(class) => class_badge(text, class),
         None => state(Tone::Good, t.succeeded),
     };
-    let answer = match (attempt.status, &attempt.code) {
-        (Some(status), Some(code)) => Some(format!("{status} {code}")),
-        (Some(status), None) => Some(status.to_string()),
-        (None, code) => code.clone(),
-    };
+    let kind = attempt.provider_type.clone().filter(|kind| attempt.code.as_ref() != Some(kind));
+    let words: Vec<_> =
+        [attempt.status.map(|s| s.to_string()), kind, attempt.code.clone()].into_iter().flatten().collect();
+    let answer = (!words.is_empty()).then(|| words.join(" "));
     let message = attempt.message.clone().filter(|m| !m.is_empty());
     let took = if attempt.sent { (t.took)(&text.millis(attempt.took_ms)) } else { t.not_sent.to_owned() };
     view! {
@@ -51,9 +51,17 @@ fn line(desk: Desk, attempt: &Attempt) -> AnyView {
             {message.map(|message| view! { <p class="said">{message}</p> })}
             <p class="muted">
                 {took} " · " {(t.waited)(&text.millis(attempt.waited_ms))}
-                {attempt.rule.clone().map(|rule| view! { <span>" · " {t.rule} ": " <span class="said">{rule}</span></span> })}
+                {attempt.rule.clone().map(|rule| rule_view(t, rule))}
             </p>
         </li>
     }
     .into_any()
+}
+
+fn rule_view(t: &'static DetailText, rule: String) -> AnyView {
+    let words = match (t.rule_words)(&rule) {
+        Some(words) => view! { <span class="said">{words}</span> },
+        None => view! { <span class="said" lang="en">{rule}</span> },
+    };
+    view! { <span>" · " {t.rule} ": " {words}</span> }.into_any()
 }

@@ -39,7 +39,7 @@ pub(super) fn card(text: &'static Catalogue, replay: &Replay, steering: &Steerin
                 <h2>{filter_words(text, &replay.filter)}</h2>
                 {replay_state(text, replay.state)}
                 <div class="spring"></div>
-                <span class="muted by">{(r.started)(&replay.started_by)} " · " {time(replay.created_at, Show::DayMinute)}</span>
+                <span class="muted by">{(r.started)((text.words.who)(&replay.started_by))} " · " {time(replay.created_at, Show::DayMinute)}</span>
             </div>
             <div class="big">
                 <strong>{percent}</strong>

@@ -56,7 +56,7 @@ fn row(text: &'static Catalogue, replay: &Replay) -> AnyView {
             <td class="r">{text.number(replay.succeeded)}</td>
             <td class="r">{text.number(replay.failed)}</td>
             <td class="r">{text.number(replay.skipped)}</td>
-            <td>{replay.started_by.clone()}</td>
+            <td>{(text.words.who)(&replay.started_by).to_owned()}</td>
             <td class="r nowrap">{replay.finished_at.map(|at| time(at, Show::DayMinute))}</td>
             <td class="r nowrap">{took}</td>
         </tr>
