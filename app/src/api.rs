@@ -8,9 +8,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use crate::model::{
-    Breaker, BulkOutcome, BulkRequest, Overview, PendingChange, PendingDetail, PendingPage, PendingQuery, Problem,
-    RecordId, Replay, ReplayId, ReplayPreview, ReplayRequest, Series, SeriesQuery, TestAnswer, TripRequest,
-    UpstreamPut, UpstreamVersion, UpstreamView,
+    AuditPage, AuditQuery, Breaker, BulkOutcome, BulkRequest, Overview, PendingChange, PendingDetail, PendingPage,
+    PendingQuery, Problem, RecordId, Replay, ReplayId, ReplayPreview, ReplayRequest, Series, SeriesQuery, TestAnswer,
+    TripRequest, UpstreamPut, UpstreamVersion, UpstreamView,
 };
 
 /// The operator's API.
@@ -18,6 +18,8 @@ use crate::model::{
 pub trait Api: Send + Sync + 'static {
     /// The first screen.
     async fn overview(&self) -> Result<Overview, Problem>;
+    /// Who changed what, newest first.
+    async fn audit(&self, query: AuditQuery) -> Result<AuditPage, Problem>;
     /// A chart's data.
     async fn series(&self, query: SeriesQuery) -> Result<Series, Problem>;
 

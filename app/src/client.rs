@@ -14,9 +14,9 @@ use crate::{
     bundle::{DESK, WATCH},
     i18n::{Catalogue, CommonText},
     model::{
-        Breaker, BulkOutcome, BulkRequest, Overview, PendingChange, PendingDetail, PendingPage, PendingQuery, Problem,
-        RecordId, Replay, ReplayId, ReplayPreview, ReplayRequest, Series, SeriesQuery, TestAnswer, TripRequest,
-        UpstreamPut, UpstreamVersion, UpstreamView,
+        AuditPage, AuditQuery, Breaker, BulkOutcome, BulkRequest, Overview, PendingChange, PendingDetail, PendingPage,
+        PendingQuery, Problem, RecordId, Replay, ReplayId, ReplayPreview, ReplayRequest, Series, SeriesQuery,
+        TestAnswer, TripRequest, UpstreamPut, UpstreamVersion, UpstreamView,
     },
     paths::{self, escape},
 };
@@ -114,6 +114,19 @@ fn to_login() {
 impl Api for Browser {
     async fn overview(&self) -> Result<Overview, Problem> {
         self.get("/overview".into()).await
+    }
+
+    async fn audit(&self, query: AuditQuery) -> Result<AuditPage, Problem> {
+        if !DESK {
+            return Err(self.elsewhere());
+        }
+        let action = query.action.map(|action| action.to_string());
+        let query = paths::query(&[
+            ("subject", query.subject.as_deref()),
+            ("action", action.as_deref()),
+            ("after", query.after.as_ref().map(|c| c.0.as_str())),
+        ]);
+        self.get(format!("/audit{query}")).await
     }
 
     async fn series(&self, query: SeriesQuery) -> Result<Series, Problem> {

@@ -6,7 +6,7 @@ import { type Page, expect } from '@playwright/test';
  * data avoids these words.
  */
 const english =
-  /\b(Overview|Pending|Replays?|Breakers?|Quotas?|Upstreams?|Filter|Search|Save|Cancel|Close|Delete|Edit|Test|Add|Loading|Live|Copy|Discard|Snooze|Reopen|Undo|Trip|Reset|Disable|Metrics only|History|Computed|Forced|By hand|Class|Retries|Retry|Attempts?|Payload|Headers|Status|Suggested|Disposition|Version|Versions|Reason|Who|When|Time|Open|Closed|Half-open|open|closed|half-open|rate limited|timeout|server error|content refused|client error|Sign in|Sign out|Password|Theme|Language|Light|Dark|Main|Skip|Nothing|Accepted|Refused|Queued|Waited|Utilisation|Failures|Range|minutes?|hours?|seconds?|ago|records?|requests|calls|Show|Back|Next|First|Select|selected|match|Clear|Ended|Took|Succeeded|Failed|Skipped|Pause|Resume|required|must|from \d)\b/;
+  /\b(Overview|Pending|Replays?|Breakers?|Quotas?|Upstreams?|Filter|Search|Save|Cancel|Close|Delete|Edit|Test|Add|Loading|Live|Copy|Discard|Snooze|Reopen|Undo|Trip|Reset|Disable|Metrics only|History|Computed|Forced|By hand|Class|Retries|Retry(?!-After)|Attempts?|Payload|Headers|Status|Suggested|Disposition|Version|Versions|Reason|Who|When|Time|Open|Closed|Half-open|open|closed|half-open|rate limited|timeout|server error|content refused|client error|Sign in|Sign out|Password|Theme|Language|Light|Dark|Main|Skip|Nothing|Accepted|Refused|Queued|Waited|Utilisation|Failures|Range|minutes?|hours?|seconds?|ago|records?|requests|calls|Show|Back|Next|First|Select|selected|match|Clear|Ended|Took|Succeeded|Failed|Skipped|Pause|Resume|required|must|from \d)\b/;
 
 /** The text that a reader sees or hears, but for what is data or a command. */
 async function texts(page: Page): Promise<string[]> {

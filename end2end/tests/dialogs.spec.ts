@@ -53,10 +53,10 @@ const questions: Question[] = [
     },
   },
   { name: 'cancel', path: '/replays', ask: async (page) => page.locator('article button.bad').first().click() },
-  { name: 'trip', path: '/breakers', ask: async (page) => page.locator('article#regional-endpoint-9 button').first().click() },
-  { name: 'reset', path: '/breakers', ask: async (page) => page.locator('article#vision button.go').first().click() },
+  { name: 'trip', path: '/breakers', ask: async (page) => page.locator('article#regional-endpoint-9 .actions button').first().click() },
+  { name: 'reset', path: '/breakers', ask: async (page) => page.locator('article#vision .actions button').nth(1).click() },
   { name: 'roll back', path: '/quotas/LONG', ask: async (page) => page.locator('.way-back button').first().click() },
-  { name: 'delete', path: '/quotas/LONG', ask: async (page) => page.locator('.quota-side button.bad').first().click() },
+  { name: 'delete', path: '/quotas/LONG', ask: async (page) => page.locator('section[aria-labelledby=test-title] button.bad:visible').first().click() },
 ];
 
 const long = `${'very-long-upstream-name-'.repeat(3)}end`.slice(0, 64);
@@ -72,6 +72,7 @@ for (const [lang, theme] of dresses) {
     test.setTimeout(180_000);
     const { penstock } = await houses('much');
     await page.emulateMedia({ reducedMotion: 'reduce' });
+    page.setDefaultTimeout(10_000);
     await context.addCookies([
       { name: 'penstock_lang', value: lang, url: penstock.url },
       { name: 'penstock_theme', value: theme, url: penstock.url },

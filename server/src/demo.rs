@@ -5,7 +5,7 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use app::{
     api::Api,
-    model::{UpstreamConfig, UpstreamPut},
+    model::{UpstreamConfig, UpstreamPut, Via},
 };
 use sim::{Engines, EnginesSpec, Episodes, FaultPlan, JudgeSpec, LatencySpec, Upstream, UpstreamSpec, Workload};
 use tokio_util::sync::CancellationToken;
@@ -43,7 +43,7 @@ pub async fn run(keep: Option<PathBuf>, stop: impl Future<Output = ()>) -> anyho
     let vision = Upstream::start(vision()).await?;
     let chat = Upstream::start(chat()).await?;
     let running = server::start(config).await?;
-    let operator = Operator::new(running.app.clone(), "demo");
+    let operator = Operator::new(running.app.clone(), "demo", Via::Program);
     add(&operator, "vision", vision_config(&vision.base_url())).await?;
     add(&operator, "chat", chat_config(&chat.base_url())).await?;
     let ended = CancellationToken::new();

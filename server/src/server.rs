@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use app::model::{Action, Via};
 use axum::{
     Router,
     extract::DefaultBodyLimit,
@@ -29,7 +30,7 @@ use crate::{
     rest,
     retry::Policy,
     state::{App, Changes, LiveCredentials, Watchers},
-    store::{OpenError, Store, StoreError, upstreams::Saved},
+    store::{OpenError, Store, StoreError, audit::Deed, upstreams::Saved},
     telemetry::Metrics,
     upstream::{Registry, Settings},
     web::{access, access::Access, console, linger, prefs, session},
@@ -168,11 +169,9 @@ async fn seed(app: &App) -> Result<BTreeSet<String>, StartError> {
             Some(u) if managed && u.config != *config => Some(u.version),
             Some(_) => continue,
         };
-        let reason = Some("from the configuration file".to_owned());
-        let saved = app
-            .store
-            .save_upstream(name.clone(), config.clone(), expected, "file".to_owned(), reason, app.clock.wall())
-            .await?;
+        let deed = Deed::new("file", Via::File, Action::UpstreamSaved, name)
+            .because(Some("from the configuration file".to_owned()));
+        let saved = app.store.save_upstream(name.clone(), config.clone(), expected, deed, app.clock.wall()).await?;
         if saved == Saved::As(1) {
             new.insert(name.clone());
         }

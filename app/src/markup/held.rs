@@ -59,7 +59,8 @@ impl Held {
                     *before = now;
                 }
             }
-            (Self::Done, Attr::Refer(_)) => {}
+            // Whoever made the view anew has a reference of its own, which knows no element yet.
+            (Self::Done, Attr::Refer(tell)) => tell(el),
             (held, attr) => *held = Self::new(el, attr, false),
         }
     }

@@ -1,5 +1,6 @@
 //! The data that crosses the wire: what the API answers and takes, the same in the server, the console and any client.
 
+pub mod audit;
 pub mod breaker;
 pub mod failure;
 pub mod ids;
@@ -11,6 +12,7 @@ pub mod replay;
 pub mod series;
 pub mod upstream;
 
+pub use audit::{Action, AuditChange, AuditEntry, AuditPage, AuditQuery, Via};
 pub use breaker::{Breaker, BreakerCause, BreakerState, Forced, TripRequest};
 pub use failure::{Disposition, ErrorClass, Suggestion};
 pub use ids::{RecordId, ReplayId};

@@ -3,11 +3,12 @@
 use std::{sync::Arc, time::Duration};
 
 use app::model::{
-    Breaker, BreakerState, Problem, TripRequest,
+    Action, Breaker, BreakerState, Problem, TripRequest,
     breaker::{BreakerCause, Forced},
 };
 use limiter::{Cause, Computed, MinSamples, Transition};
 
+use super::Actor;
 use crate::{
     clock::Millis, governor::spec::scheduler_spec, rest::problem, state::App, store::breakers::NewChange,
     upstream::Upstream,
@@ -107,19 +108,23 @@ async fn force(
     app: &Arc<App>,
     id: &str,
     forced: Option<Forced>,
-    became: &str,
+    (became, action): (&str, Action),
     reason: Option<String>,
-    who: &str,
+    actor: &Actor,
 ) -> Result<Breaker, Problem> {
     let upstream = find(app, id)?;
     let change = NewChange {
         at: app.clock.wall(),
         became: became.to_owned(),
         cause: Some(BreakerCause::ByHand),
-        reason,
-        who: Some(who.to_owned()),
+        reason: reason.clone(),
+        who: Some(actor.who.clone()),
     };
-    app.store.force_breaker(upstream.name.clone(), forced.clone(), change).await.map_err(|e| problem::store(&e))?;
+    let deed = actor.does(action, id).because(reason);
+    app.store
+        .force_breaker(upstream.name.clone(), forced.clone(), change, Some(deed))
+        .await
+        .map_err(|e| problem::store(&e))?;
     apply(app, &upstream, forced);
     let waits = waiting(app).await?.into_iter().find(|(name, _)| name == id).map_or(0, |(_, n)| n);
     read(app, &upstream, waits).await
@@ -138,7 +143,7 @@ pub fn apply(app: &App, upstream: &Arc<Upstream>, forced: Option<Forced>) {
     upstream.records.notify_one();
 }
 
-pub(super) async fn trip(app: &Arc<App>, id: &str, request: TripRequest, who: &str) -> Result<Breaker, Problem> {
+pub(super) async fn trip(app: &Arc<App>, id: &str, request: TripRequest, actor: &Actor) -> Result<Breaker, Problem> {
     let reason = request.reason.trim();
     let mut fields = Vec::new();
     if reason.is_empty() || reason.chars().count() > 500 {
@@ -158,20 +163,22 @@ pub(super) async fn trip(app: &Arc<App>, id: &str, request: TripRequest, who: &s
         return Err(problem);
     }
     let until = app.clock.wall().plus(Duration::from_secs(request.for_s)).to_utc();
-    let forced = Forced::Open { until, reason: reason.to_owned(), who: who.to_owned() };
-    force(app, id, Some(forced), "forced_open", Some(reason.to_owned()), who).await
+    let forced = Forced::Open { until, reason: reason.to_owned(), who: actor.who.clone() };
+    force(app, id, Some(forced), ("forced_open", Action::BreakerTripped), Some(reason.to_owned()), actor).await
 }
 
-pub(super) async fn reset(app: &Arc<App>, id: &str, who: &str) -> Result<Breaker, Problem> {
-    force(app, id, None, "reset", None, who).await
+pub(super) async fn reset(app: &Arc<App>, id: &str, actor: &Actor) -> Result<Breaker, Problem> {
+    force(app, id, None, ("reset", Action::BreakerReset), None, actor).await
 }
 
-pub(super) async fn disable(app: &Arc<App>, id: &str, who: &str) -> Result<Breaker, Problem> {
-    force(app, id, Some(Forced::Disabled { who: who.to_owned() }), "disabled", None, who).await
+pub(super) async fn disable(app: &Arc<App>, id: &str, actor: &Actor) -> Result<Breaker, Problem> {
+    let forced = Forced::Disabled { who: actor.who.clone() };
+    force(app, id, Some(forced), ("disabled", Action::BreakerDisabled), None, actor).await
 }
 
-pub(super) async fn metrics_only(app: &Arc<App>, id: &str, who: &str) -> Result<Breaker, Problem> {
-    force(app, id, Some(Forced::MetricsOnly { who: who.to_owned() }), "metrics_only", None, who).await
+pub(super) async fn metrics_only(app: &Arc<App>, id: &str, actor: &Actor) -> Result<Breaker, Problem> {
+    let forced = Forced::MetricsOnly { who: actor.who.clone() };
+    force(app, id, Some(forced), ("metrics_only", Action::BreakerMetricsOnly), None, actor).await
 }
 
 /// Writes down what the calls did to a breaker, and wakes what waits for it. Runs until the upstream is gone.
@@ -209,7 +216,7 @@ pub async fn follow(
         };
         let written = if expired {
             upstream.set_forced(None);
-            app.store.force_breaker(upstream.name.clone(), None, change).await
+            app.store.force_breaker(upstream.name.clone(), None, change, None).await
         } else {
             app.store.breaker_changed(upstream.name.clone(), change).await
         };

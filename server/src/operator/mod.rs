@@ -5,15 +5,16 @@ use std::sync::Arc;
 use app::{
     api::Api,
     model::{
-        Breaker, BulkOutcome, BulkRequest, Overview, PendingChange, PendingDetail, PendingPage, PendingQuery, Problem,
-        RecordId, Replay, ReplayId, ReplayPreview, ReplayRequest, Series, SeriesQuery, TestAnswer, TripRequest,
-        UpstreamPut, UpstreamVersion, UpstreamView,
+        Action, AuditPage, AuditQuery, Breaker, BulkOutcome, BulkRequest, Overview, PendingChange, PendingDetail,
+        PendingPage, PendingQuery, Problem, RecordId, Replay, ReplayId, ReplayPreview, ReplayRequest, Series,
+        SeriesQuery, TestAnswer, TripRequest, UpstreamPut, UpstreamVersion, UpstreamView, Via,
     },
 };
 use async_trait::async_trait;
 
-use crate::state::App;
+use crate::{state::App, store::audit::Deed};
 
+mod audit;
 pub mod breakers;
 pub mod overview;
 mod pending;
@@ -26,13 +27,29 @@ pub mod upstreams;
 #[derive(Clone)]
 pub struct Operator {
     app: Arc<App>,
-    who: String,
+    actor: Actor,
+}
+
+/// Who acts, and through which door; written beside what they change.
+#[derive(Debug, Clone)]
+pub struct Actor {
+    /// By name.
+    pub who: String,
+    /// The door.
+    pub via: Via,
+}
+
+impl Actor {
+    /// What they are about to do, for the audit.
+    fn does(&self, action: Action, subject: impl Into<String>) -> Deed {
+        Deed::new(self.who.clone(), self.via, action, subject)
+    }
 }
 
 impl Operator {
-    /// `who` is written beside what they change.
-    pub fn new(app: Arc<App>, who: impl Into<String>) -> Self {
-        Self { app, who: who.into() }
+    /// Somebody who acts through a door.
+    pub fn new(app: Arc<App>, who: impl Into<String>, via: Via) -> Self {
+        Self { app, actor: Actor { who: who.into(), via } }
     }
 }
 
@@ -40,6 +57,10 @@ impl Operator {
 impl Api for Operator {
     async fn overview(&self) -> Result<Overview, Problem> {
         overview::read(&self.app).await
+    }
+
+    async fn audit(&self, query: AuditQuery) -> Result<AuditPage, Problem> {
+        audit::page(&self.app, query).await
     }
 
     async fn series(&self, query: SeriesQuery) -> Result<Series, Problem> {
@@ -55,11 +76,11 @@ impl Api for Operator {
     }
 
     async fn change_pending(&self, id: RecordId, change: PendingChange) -> Result<PendingDetail, Problem> {
-        pending::change(&self.app, id, change, &self.who).await
+        pending::change(&self.app, id, change, &self.actor).await
     }
 
     async fn bulk_pending(&self, request: BulkRequest) -> Result<BulkOutcome, Problem> {
-        pending::bulk(&self.app, request, &self.who).await
+        pending::bulk(&self.app, request, &self.actor).await
     }
 
     async fn replays(&self) -> Result<Vec<Replay>, Problem> {
@@ -71,19 +92,19 @@ impl Api for Operator {
     }
 
     async fn start_replay(&self, request: ReplayRequest) -> Result<Replay, Problem> {
-        replays::start(&self.app, request, &self.who).await
+        replays::start(&self.app, request, &self.actor).await
     }
 
     async fn pause_replay(&self, id: ReplayId) -> Result<Replay, Problem> {
-        replays::pause(&self.app, id).await
+        replays::pause(&self.app, id, &self.actor).await
     }
 
     async fn resume_replay(&self, id: ReplayId) -> Result<Replay, Problem> {
-        replays::resume(&self.app, id).await
+        replays::resume(&self.app, id, &self.actor).await
     }
 
     async fn cancel_replay(&self, id: ReplayId) -> Result<Replay, Problem> {
-        replays::cancel(&self.app, id).await
+        replays::cancel(&self.app, id, &self.actor).await
     }
 
     async fn breakers(&self) -> Result<Vec<Breaker>, Problem> {
@@ -91,19 +112,19 @@ impl Api for Operator {
     }
 
     async fn trip_breaker(&self, id: String, request: TripRequest) -> Result<Breaker, Problem> {
-        breakers::trip(&self.app, &id, request, &self.who).await
+        breakers::trip(&self.app, &id, request, &self.actor).await
     }
 
     async fn reset_breaker(&self, id: String) -> Result<Breaker, Problem> {
-        breakers::reset(&self.app, &id, &self.who).await
+        breakers::reset(&self.app, &id, &self.actor).await
     }
 
     async fn disable_breaker(&self, id: String) -> Result<Breaker, Problem> {
-        breakers::disable(&self.app, &id, &self.who).await
+        breakers::disable(&self.app, &id, &self.actor).await
     }
 
     async fn breaker_metrics_only(&self, id: String) -> Result<Breaker, Problem> {
-        breakers::metrics_only(&self.app, &id, &self.who).await
+        breakers::metrics_only(&self.app, &id, &self.actor).await
     }
 
     async fn upstreams(&self) -> Result<Vec<UpstreamView>, Problem> {
@@ -115,11 +136,11 @@ impl Api for Operator {
     }
 
     async fn put_upstream(&self, name: String, put: UpstreamPut) -> Result<UpstreamView, Problem> {
-        upstreams::put(&self.app, &name, put, &self.who).await
+        upstreams::put(&self.app, &name, put, &self.actor).await
     }
 
     async fn delete_upstream(&self, name: String) -> Result<(), Problem> {
-        upstreams::delete(&self.app, &name).await
+        upstreams::delete(&self.app, &name, &self.actor).await
     }
 
     async fn upstream_versions(&self, name: String) -> Result<Vec<UpstreamVersion>, Problem> {

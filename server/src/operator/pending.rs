@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use app::model::{
-    BulkAction, BulkOutcome, BulkRequest, PendingChange, PendingDetail, PendingFilter, PendingPage, PendingQuery,
-    Problem, RecordId, ReplayId,
+    Action, BulkAction, BulkOutcome, BulkRequest, PendingChange, PendingDetail, PendingFilter, PendingPage,
+    PendingQuery, Problem, RecordId, ReplayId,
 };
 
+use super::Actor;
 use crate::{
     classify,
     clock::Millis,
@@ -98,7 +99,7 @@ pub(super) async fn change(
     app: &Arc<App>,
     id: RecordId,
     change: PendingChange,
-    who: &str,
+    actor: &Actor,
 ) -> Result<PendingDetail, Problem> {
     let now = app.clock.wall();
     let PendingOne { item, not_replayable: reason, rest, .. } = one(app, id).await?;
@@ -122,10 +123,11 @@ pub(super) async fn change(
             if let Some(reason) = reason.filter(|r| *r != "no_payload") {
                 return Err(not_replayable(id, reason));
             }
-            return edit(app, id, &rest.method, &rest.path, &item.upstream, payload, who).await;
+            return edit(app, id, &rest.method, &rest.path, &item.upstream, payload, actor).await;
         }
     };
-    let changed = app.store.decide(only(id, item.disposition), decision, who.to_owned(), now).await.map_err(failed)?;
+    let deed = actor.does(decision.action(), id.to_string());
+    let changed = app.store.decide(only(id, item.disposition), decision, deed, now).await.map_err(failed)?;
     if changed == 0 {
         return Err(moved_on(id));
     }
@@ -154,7 +156,7 @@ async fn edit(
     path: &str,
     upstream: &str,
     payload: String,
-    who: &str,
+    actor: &Actor,
 ) -> Result<PendingDetail, Problem> {
     if payload.len() > app.limits.record_body_bytes {
         return Err(Problem::new(413, "body-too-large", "Body too large", "nothing was changed"));
@@ -170,7 +172,8 @@ async fn edit(
         // Another payload is other work: it must not be answered from the first call (F8).
         idempotency_key: format!("penstock-{made}"),
     };
-    if !app.store.edit_and_requeue(edit, who.to_owned(), now).await.map_err(failed)? {
+    let deed = actor.does(Action::RecordEdited, id.to_string());
+    if !app.store.edit_and_requeue(edit, deed, now).await.map_err(failed)? {
         return Err(moved_on(id));
     }
     app.changes.pending();
@@ -178,7 +181,7 @@ async fn edit(
     detail(app, id).await
 }
 
-pub(super) async fn bulk(app: &Arc<App>, request: BulkRequest, who: &str) -> Result<BulkOutcome, Problem> {
+pub(super) async fn bulk(app: &Arc<App>, request: BulkRequest, actor: &Actor) -> Result<BulkOutcome, Problem> {
     let selection = Selection { filter: request.filter, ids: request.ids };
     if request.dry_run {
         let matched = app.store.replay_counts(&selection, &reach(app)).await.map_err(failed)?.matched;
@@ -188,7 +191,8 @@ pub(super) async fn bulk(app: &Arc<App>, request: BulkRequest, who: &str) -> Res
         BulkAction::Discard => Decision::Discard,
         BulkAction::Reopen => Decision::Reopen,
     };
-    let changed = app.store.decide(selection, decision, who.to_owned(), app.clock.wall()).await.map_err(failed)?;
+    let deed = actor.does(decision.action(), selection.in_words());
+    let changed = app.store.decide(selection, decision, deed, app.clock.wall()).await.map_err(failed)?;
     app.changes.pending();
     Ok(BulkOutcome { changed, dry_run: false })
 }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use app::model::{Problem, Replay, ReplayId, ReplayPreview, ReplayRequest};
+use app::model::{Action, Problem, Replay, ReplayId, ReplayPreview, ReplayRequest};
 
-use super::pending::reach;
+use super::{Actor, pending::reach};
 use crate::{
     rest::problem,
     state::App,
@@ -52,12 +52,12 @@ fn eta(app: &App, upstream: Option<&str>, records: u64) -> Option<u64> {
     (room > 0.0).then(|| whole_seconds(records as f64 * 60.0 / room))
 }
 
-pub(super) async fn start(app: &Arc<App>, request: ReplayRequest, who: &str) -> Result<Replay, Problem> {
+pub(super) async fn start(app: &Arc<App>, request: ReplayRequest, actor: &Actor) -> Result<Replay, Problem> {
     let selection = Selection { filter: request.filter, ids: request.ids };
     let now = app.clock.wall();
     let (id, _) = app
         .store
-        .start_replay(selection, reach(app), who.to_owned(), request.command_key, now)
+        .start_replay(selection, reach(app), actor.does(Action::ReplayStarted, ""), request.command_key, now)
         .await
         .map_err(failed)?;
     app.changes.replays();
@@ -87,17 +87,29 @@ async fn steered(app: &App, id: ReplayId, done: bool) -> Result<Replay, Problem>
     Ok(replay)
 }
 
-pub(super) async fn pause(app: &Arc<App>, id: ReplayId) -> Result<Replay, Problem> {
-    let done = app.store.pause_replay(id).await.map_err(failed)?;
+pub(super) async fn pause(app: &Arc<App>, id: ReplayId, actor: &Actor) -> Result<Replay, Problem> {
+    let done = app
+        .store
+        .pause_replay(id, actor.does(Action::ReplayPaused, id.to_string()), app.clock.wall())
+        .await
+        .map_err(failed)?;
     steered(app, id, done).await
 }
 
-pub(super) async fn resume(app: &Arc<App>, id: ReplayId) -> Result<Replay, Problem> {
-    let done = app.store.resume_replay(id).await.map_err(failed)?;
+pub(super) async fn resume(app: &Arc<App>, id: ReplayId, actor: &Actor) -> Result<Replay, Problem> {
+    let done = app
+        .store
+        .resume_replay(id, actor.does(Action::ReplayResumed, id.to_string()), app.clock.wall())
+        .await
+        .map_err(failed)?;
     steered(app, id, done).await
 }
 
-pub(super) async fn cancel(app: &Arc<App>, id: ReplayId) -> Result<Replay, Problem> {
-    let done = app.store.cancel_replay(id, app.clock.wall()).await.map_err(failed)?;
+pub(super) async fn cancel(app: &Arc<App>, id: ReplayId, actor: &Actor) -> Result<Replay, Problem> {
+    let done = app
+        .store
+        .cancel_replay(id, actor.does(Action::ReplayCancelled, id.to_string()), app.clock.wall())
+        .await
+        .map_err(failed)?;
     steered(app, id, done).await
 }

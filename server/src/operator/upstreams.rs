@@ -3,14 +3,14 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use app::model::{
-    Problem, TestAnswer, UpstreamConfig, UpstreamPut, UpstreamVersion, UpstreamView,
+    Action, Problem, TestAnswer, UpstreamConfig, UpstreamPut, UpstreamVersion, UpstreamView,
     upstream::{FieldProblem, Managed, name_is_good},
 };
 use http::Method;
 use limiter::{Ask, Class, Cost, Fill, Transition};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::breakers;
+use super::{Actor, breakers};
 use crate::{
     classify::{self, Answer},
     dispatch::{
@@ -110,7 +110,7 @@ pub fn run(app: &Arc<App>, upstream: &Arc<Upstream>, transitions: UnboundedRecei
     app.tasks.spawn(pump::run(app.clone(), upstream.clone()));
 }
 
-pub(super) async fn put(app: &Arc<App>, name: &str, put: UpstreamPut, who: &str) -> Result<UpstreamView, Problem> {
+pub(super) async fn put(app: &Arc<App>, name: &str, put: UpstreamPut, actor: &Actor) -> Result<UpstreamView, Problem> {
     if !name_is_good(name) {
         return Err(invalid(vec![FieldProblem::new(
             "name",
@@ -139,8 +139,7 @@ pub(super) async fn put(app: &Arc<App>, name: &str, put: UpstreamPut, who: &str)
             name.to_owned(),
             put.config.clone(),
             put.expected_version,
-            who.to_owned(),
-            put.reason.clone(),
+            actor.does(Action::UpstreamSaved, name).because(put.reason.clone()),
             now,
         )
         .await
@@ -177,7 +176,7 @@ fn conflict(name: &str, expected: Option<u32>, current: Option<u32>) -> Problem 
         .hint("look at it again, then send expected_version with the version that you saw")
 }
 
-pub(super) async fn delete(app: &Arc<App>, name: &str) -> Result<(), Problem> {
+pub(super) async fn delete(app: &Arc<App>, name: &str, actor: &Actor) -> Result<(), Problem> {
     let upstream = app.upstreams.get(name).ok_or_else(|| problem::unknown_upstream(app, name))?;
     if upstream.settings().config.managed == Managed::File {
         return Err(Problem::new(
@@ -193,7 +192,8 @@ pub(super) async fn delete(app: &Arc<App>, name: &str) -> Result<(), Problem> {
             .kept("the records still wait")
             .hint("let them finish, or trip its breaker and discard them"));
     }
-    app.store.delete_upstream(name.to_owned()).await.map_err(failed)?;
+    let deed = actor.does(Action::UpstreamDeleted, name).before(&upstream.settings().config);
+    app.store.delete_upstream(name.to_owned(), deed, app.clock.wall()).await.map_err(failed)?;
     app.upstreams.remove(name);
     app.changes.upstreams();
     Ok(())

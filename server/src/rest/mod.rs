@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use app::model::{
-    BulkRequest, PendingChange, PendingQuery, RecordId, ReplayId, ReplayRequest, SeriesQuery, TripRequest, UpstreamPut,
+    AuditQuery, BulkRequest, PendingChange, PendingQuery, RecordId, ReplayId, ReplayRequest, SeriesQuery, TripRequest,
+    UpstreamPut,
 };
 use axum::{
     Extension, Json, Router,
@@ -99,6 +100,11 @@ async fn overview(op: Op) -> Answer {
 async fn series(op: Op, Asked(query): Asked<SeriesQuery>) -> Answer {
     use app::api::Api;
     Ok(json(&op.series(query).await?))
+}
+
+async fn audit(op: Op, Asked(query): Asked<AuditQuery>) -> Answer {
+    use app::api::Api;
+    Ok(json(&op.audit(query).await?))
 }
 
 async fn pending(op: Op, Asked(query): Asked<PendingQuery>) -> Answer {
@@ -211,6 +217,7 @@ async fn not_found() -> Response {
 pub fn operator_routes() -> Router<Arc<App>> {
     Router::new()
         .route("/overview", get(overview))
+        .route("/audit", get(audit))
         .route("/series", get(series))
         .route("/pending", get(pending))
         .route("/pending/bulk", post(bulk_pending))

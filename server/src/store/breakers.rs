@@ -3,7 +3,10 @@
 use app::model::breaker::{BreakerCause, BreakerChange, Forced};
 use sqlx::{FromRow, Row, sqlite::SqliteRow};
 
-use super::{Store, StoreError};
+use super::{
+    Store, StoreError,
+    audit::{self, Deed},
+};
 use crate::clock::Millis;
 
 /// A change to be kept.
@@ -64,15 +67,26 @@ impl StoredForced {
 }
 
 impl Store {
-    /// Sets or takes back a forced state, and keeps the change.
+    /// Sets or takes back a forced state, and keeps the change. Without a deed nobody did it: a trip's time was over.
     pub async fn force_breaker(
         &self,
         upstream: String,
         forced: Option<Forced>,
         change: NewChange,
+        deed: Option<Deed>,
     ) -> Result<(), StoreError> {
         self.write(move |tx| {
             Box::pin(async move {
+                if let Some(deed) = deed {
+                    let before: Option<StoredForced> = sqlx::query_as(
+                        "select upstream, mode, until, reason, who from breaker_forced where upstream = ?",
+                    )
+                    .bind(&upstream)
+                    .fetch_optional(&mut *tx)
+                    .await?;
+                    let deed = before.iter().fold(deed, |deed, was| deed.before(&was.forced()));
+                    audit::write(tx, change.at, &forced.iter().fold(deed, Deed::after)).await?;
+                }
                 sqlx::query("delete from breaker_forced where upstream = ?").bind(&upstream).execute(&mut *tx).await?;
                 if let Some(forced) = forced {
                     let (mode, until, reason, who) = match forced {

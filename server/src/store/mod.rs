@@ -11,6 +11,7 @@ use sqlx::{
 };
 
 pub mod attempts;
+pub mod audit;
 pub mod breakers;
 pub mod callbacks;
 pub mod ids;

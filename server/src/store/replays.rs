@@ -5,6 +5,7 @@ use sqlx::{FromRow, QueryBuilder, Row, Sqlite, sqlite::SqliteRow};
 
 use super::{
     Store, StoreError, Tx,
+    audit::{self, Deed},
     rows::{optional_millis, unsigned, word},
     triage::{Reach, Selection, push_replayable},
 };
@@ -127,7 +128,7 @@ impl Store {
         &self,
         selection: Selection,
         reach: Reach,
-        who: String,
+        deed: Deed,
         command_key: Option<String>,
         now: Millis,
     ) -> Result<(ReplayId, bool), StoreError> {
@@ -148,7 +149,7 @@ impl Store {
                 )
                 .bind(id)
                 .bind(filter)
-                .bind(&who)
+                .bind(&deed.who)
                 .bind(now.0)
                 .bind(&command_key)
                 .execute(&mut *tx)
@@ -162,7 +163,7 @@ impl Store {
                      where id in (select record_id from replay_item where replay_id = ?1)",
                 )
                 .bind(id)
-                .bind(&who)
+                .bind(&deed.who)
                 .bind(now.0)
                 .execute(&mut *tx)
                 .await?;
@@ -172,7 +173,10 @@ impl Store {
                     .execute(&mut *tx)
                     .await?;
                 finish_if_done(tx, id, now).await?;
-                Ok((ReplayId::from_i64(id), true))
+                let replay = ReplayId::from_i64(id);
+                let after = serde_json::json!({ "filter": selection.filter, "records": total });
+                audit::write(tx, now, &deed.to(replay.to_string()).after(&after)).await?;
+                Ok((replay, true))
             })
         })
         .await
@@ -224,7 +228,7 @@ impl Store {
 
     /// Holds a running replay; false if it stood elsewhere. What was fed but not sent yet goes back to its queue, so that
     /// nothing but what is in flight goes on.
-    pub async fn pause_replay(&self, id: ReplayId) -> Result<bool, StoreError> {
+    pub async fn pause_replay(&self, id: ReplayId, deed: Deed, now: Millis) -> Result<bool, StoreError> {
         self.write(move |tx| {
             Box::pin(async move {
                 let done = sqlx::query("update replay set state = 'paused' where id = ? and state = 'running'")
@@ -243,8 +247,9 @@ impl Store {
                 .await?;
                 sqlx::query("update record set state = 'pending', next_attempt_at = null where replay_id = ? and state = 'waiting'")
                     .bind(id.as_i64())
-                    .execute(tx)
+                    .execute(&mut *tx)
                     .await?;
+                audit::write(tx, now, &deed).await?;
                 Ok(true)
             })
         })
@@ -252,21 +257,25 @@ impl Store {
     }
 
     /// Lets a paused replay go on; false if it stood elsewhere.
-    pub async fn resume_replay(&self, id: ReplayId) -> Result<bool, StoreError> {
+    pub async fn resume_replay(&self, id: ReplayId, deed: Deed, now: Millis) -> Result<bool, StoreError> {
         self.write(move |tx| {
             Box::pin(async move {
                 let done = sqlx::query("update replay set state = 'running' where id = ? and state = 'paused'")
                     .bind(id.as_i64())
-                    .execute(tx)
+                    .execute(&mut *tx)
                     .await?;
-                Ok(done.rows_affected() == 1)
+                let resumed = done.rows_affected() == 1;
+                if resumed {
+                    audit::write(tx, now, &deed).await?;
+                }
+                Ok(resumed)
             })
         })
         .await
     }
 
     /// Stops a replay. What was not sent is open again; what is in flight ends by itself and is still written down.
-    pub async fn cancel_replay(&self, id: ReplayId, now: Millis) -> Result<bool, StoreError> {
+    pub async fn cancel_replay(&self, id: ReplayId, deed: Deed, now: Millis) -> Result<bool, StoreError> {
         self.write(move |tx| {
             Box::pin(async move {
                 let done = sqlx::query(
@@ -299,8 +308,9 @@ impl Store {
                 sqlx::query("update replay set skipped = skipped + ? where id = ?")
                     .bind(super::rows::signed(given_back))
                     .bind(id.as_i64())
-                    .execute(tx)
+                    .execute(&mut *tx)
                     .await?;
+                audit::write(tx, now, &deed.after(&serde_json::json!({ "given_back": given_back }))).await?;
                 Ok(true)
             })
         })

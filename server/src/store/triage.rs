@@ -1,9 +1,13 @@
 //! What people decide about pending records. One predicate serves the list, its count, and every bulk action.
 
-use app::model::{PendingFilter, RecordId};
+use app::model::{Action, PendingFilter, RecordId};
 use sqlx::{QueryBuilder, Sqlite};
 
-use super::{Store, StoreError, text};
+use super::{
+    Store, StoreError,
+    audit::{self, Deed},
+    text,
+};
 use crate::clock::Millis;
 
 /// What can be sent again now: the names of the upstreams that exist, and of those that bring their own credential.
@@ -55,6 +59,20 @@ pub struct Selection {
 }
 
 impl Selection {
+    /// The filter as one types it, or how many were named.
+    pub fn in_words(&self) -> String {
+        let filter = &self.filter;
+        let part = |name: &str, value: Option<String>| value.map(|value| format!("{name}:{value}"));
+        let parts = [
+            self.ids.as_ref().map(|ids| format!("{} records", ids.len())),
+            part("class", filter.error_class.map(|class| class.to_string())),
+            part("upstream", filter.upstream.clone()),
+            filter.text.clone().filter(|text| !text.trim().is_empty()),
+        ];
+        let words: Vec<String> = parts.into_iter().flatten().collect();
+        if words.is_empty() { "all".to_owned() } else { words.join(" ") }
+    }
+
     pub(super) fn push(&self, sql: &mut QueryBuilder<Sqlite>) {
         sql.push("disposition = ").push_bind(self.filter.disposition_or_open().as_str());
         if let Some(class) = self.filter.error_class {
@@ -119,21 +137,49 @@ impl Decision {
     }
 }
 
+impl Decision {
+    /// What the audit calls it.
+    pub const fn action(&self) -> Action {
+        match self {
+            Self::Discard => Action::RecordsDiscarded,
+            Self::Snooze(_) => Action::RecordsSnoozed,
+            Self::Reopen => Action::RecordsReopened,
+        }
+    }
+
+    /// As the audit tells it.
+    fn told(&self, records: u64) -> serde_json::Value {
+        match self {
+            Self::Discard => serde_json::json!({ "disposition": "discarded", "records": records }),
+            Self::Snooze(until) => {
+                serde_json::json!({ "disposition": "snoozed", "records": records, "until": until.to_utc() })
+            }
+            Self::Reopen => serde_json::json!({ "disposition": "open", "records": records }),
+        }
+    }
+}
+
 impl Store {
     /// Decides about all that match; answers how many changed.
     pub async fn decide(
         &self,
         selection: Selection,
         decision: Decision,
-        who: String,
+        deed: Deed,
         now: Millis,
     ) -> Result<u64, StoreError> {
         self.write(move |tx| {
             Box::pin(async move {
                 let mut sql: QueryBuilder<Sqlite> = QueryBuilder::new("");
-                decision.push(&mut sql, &who, now);
+                decision.push(&mut sql, &deed.who, now);
                 selection.push(&mut sql);
-                Ok(sql.build().execute(tx).await?.rows_affected())
+                let changed = sql.build().execute(&mut *tx).await?.rows_affected();
+                if changed > 0 {
+                    let before = serde_json::json!({ "disposition": selection.filter.disposition_or_open() });
+                    let deed = deed.before(&before).after(&decision.told(changed));
+                    audit::write(tx, now, &deed).await?;
+                }
+                Ok(changed)
             })
         })
         .await
@@ -165,7 +211,7 @@ impl Store {
     }
 
     /// Replaces a pending record's payload under a new key (F8) and opens a new budget for it, at once due.
-    pub async fn edit_and_requeue(&self, edit: Edit, who: String, now: Millis) -> Result<bool, StoreError> {
+    pub async fn edit_and_requeue(&self, edit: Edit, deed: Deed, now: Millis) -> Result<bool, StoreError> {
         self.write(move |tx| {
             Box::pin(async move {
                 let done = sqlx::query(
@@ -179,7 +225,7 @@ impl Store {
                 .bind(&edit.body_hash)
                 .bind(i64::try_from(edit.body.len()).unwrap_or(i64::MAX))
                 .bind(super::rows::signed(edit.token_estimate))
-                .bind(&who)
+                .bind(&deed.who)
                 .bind(edit.id.as_i64())
                 .execute(&mut *tx)
                 .await?;
@@ -189,8 +235,15 @@ impl Store {
                 sqlx::query("insert or replace into payload (record_id, body) values (?, ?)")
                     .bind(edit.id.as_i64())
                     .bind(edit.body.to_vec())
-                    .execute(tx)
+                    .execute(&mut *tx)
                     .await?;
+                // Never the payload itself: an audit is read by more people.
+                let after = serde_json::json!({
+                    "disposition": "replaying",
+                    "idempotency_key": edit.idempotency_key,
+                    "payload_bytes": edit.body.len(),
+                });
+                audit::write(tx, now, &deed.after(&after)).await?;
                 Ok(true)
             })
         })

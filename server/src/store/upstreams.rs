@@ -3,7 +3,11 @@
 use app::model::upstream::{UpstreamConfig, UpstreamVersion};
 use sqlx::{FromRow, Row, sqlite::SqliteRow};
 
-use super::{Store, StoreError, rows::unsigned};
+use super::{
+    Store, StoreError,
+    audit::{self, Deed},
+    rows::unsigned,
+};
 use crate::clock::Millis;
 
 /// A configuration in force.
@@ -71,19 +75,21 @@ impl Store {
         name: String,
         config: UpstreamConfig,
         expected: Option<u32>,
-        who: String,
-        reason: Option<String>,
+        deed: Deed,
         now: Millis,
     ) -> Result<Saved, StoreError> {
         self.write(move |tx| {
             Box::pin(async move {
-                let current: Option<u32> = sqlx::query_scalar("select version from upstream where name = ?")
-                    .bind(&name)
-                    .fetch_optional(&mut *tx)
-                    .await?;
-                if current != expected {
-                    return Ok(Saved::Conflict(current));
+                let current: Option<StoredUpstream> =
+                    sqlx::query_as("select name, version, config, updated_at from upstream where name = ?")
+                        .bind(&name)
+                        .fetch_optional(&mut *tx)
+                        .await?;
+                let version = current.as_ref().map(|u| u.version);
+                if version != expected {
+                    return Ok(Saved::Conflict(version));
                 }
+                let deed = current.iter().fold(deed, |deed, u| deed.before(&u.config)).after(&config);
                 // Versions go on counting when a name is used again.
                 let last: u32 =
                     sqlx::query_scalar("select coalesce(max(version), 0) from upstream_version where name = ?")
@@ -106,10 +112,11 @@ impl Store {
                 .bind(version)
                 .bind(&json)
                 .bind(now.0)
-                .bind(&who)
-                .bind(&reason)
-                .execute(tx)
+                .bind(&deed.who)
+                .bind(deed.reason())
+                .execute(&mut *tx)
                 .await?;
+                audit::write(tx, now, &deed).await?;
                 Ok(Saved::As(version))
             })
         })
@@ -117,12 +124,16 @@ impl Store {
     }
 
     /// Takes an upstream out of force; its versions stay.
-    pub async fn delete_upstream(&self, name: String) -> Result<bool, StoreError> {
+    pub async fn delete_upstream(&self, name: String, deed: Deed, now: Millis) -> Result<bool, StoreError> {
         self.write(move |tx| {
             Box::pin(async move {
                 sqlx::query("delete from breaker_forced where upstream = ?").bind(&name).execute(&mut *tx).await?;
-                let done = sqlx::query("delete from upstream where name = ?").bind(&name).execute(tx).await?;
-                Ok(done.rows_affected() == 1)
+                let done = sqlx::query("delete from upstream where name = ?").bind(&name).execute(&mut *tx).await?;
+                let deleted = done.rows_affected() == 1;
+                if deleted {
+                    audit::write(tx, now, &deed).await?;
+                }
+                Ok(deleted)
             })
         })
         .await

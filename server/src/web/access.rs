@@ -3,7 +3,7 @@
 
 use std::{net::SocketAddr, sync::Arc};
 
-use app::model::Problem;
+use app::model::{Problem, Via};
 use axum::{
     extract::{ConnectInfo, Request, State},
     middleware::Next,
@@ -164,8 +164,21 @@ pub async fn operators(
     let Some(who) = signed_in else {
         return not_signed_in(&request);
     };
-    request.extensions_mut().insert(Operator::new(access.app.clone(), who));
+    let via = door(request.headers());
+    request.extensions_mut().insert(Operator::new(access.app.clone(), who, via));
     next.run(request).await
+}
+
+/// The door, for the audit. Browsers say where a request comes from; our own commands say who they are.
+fn door(headers: &HeaderMap) -> Via {
+    let agent = headers.get(header::USER_AGENT).and_then(|a| a.to_str().ok()).unwrap_or_default();
+    if headers.contains_key("sec-fetch-site") {
+        Via::Page
+    } else if agent.starts_with("penstock/") {
+        Via::Command
+    } else {
+        Via::Api
+    }
 }
 
 async fn who(access: &Access, peer: SocketAddr, headers: &HeaderMap) -> Result<Option<&'static str>, Problem> {
