@@ -8,9 +8,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use crate::model::{
-    AuditPage, AuditQuery, Breaker, BulkOutcome, BulkRequest, Overview, PendingChange, PendingDetail, PendingPage,
-    PendingQuery, Problem, RecordId, Replay, ReplayId, ReplayPreview, ReplayRequest, Series, SeriesQuery, TestAnswer,
-    TripRequest, UpstreamPut, UpstreamVersion, UpstreamView,
+    AuditPage, AuditQuery, Breaker, BulkOutcome, BulkRequest, EngineView, KeyId, KeyView, MadeKey, NewKey, Overview,
+    PendingChange, PendingDetail, PendingPage, PendingQuery, Problem, RecordId, Replay, ReplayId, ReplayPreview,
+    ReplayRequest, Series, SeriesQuery, TestAnswer, TripRequest, UpstreamPut, UpstreamVersion, UpstreamView,
 };
 
 /// The operator's API.
@@ -20,6 +20,16 @@ pub trait Api: Send + Sync + 'static {
     async fn overview(&self) -> Result<Overview, Problem>;
     /// Who changed what, newest first.
     async fn audit(&self, query: AuditQuery) -> Result<AuditPage, Problem>;
+    /// Who called or reported within the hour.
+    async fn engines(&self) -> Result<Vec<EngineView>, Problem>;
+
+    /// Keys for workers on other hosts, those in force first.
+    async fn keys(&self) -> Result<Vec<KeyView>, Problem>;
+    /// Makes one; the only answer that holds it.
+    async fn make_key(&self, new: NewKey) -> Result<MadeKey, Problem>;
+    /// Takes one out of force, at once.
+    async fn revoke_key(&self, id: KeyId) -> Result<(), Problem>;
+
     /// A chart's data.
     async fn series(&self, query: SeriesQuery) -> Result<Series, Problem>;
 

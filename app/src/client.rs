@@ -14,9 +14,10 @@ use crate::{
     bundle::{DESK, WATCH},
     i18n::{Catalogue, CommonText},
     model::{
-        AuditPage, AuditQuery, Breaker, BulkOutcome, BulkRequest, Overview, PendingChange, PendingDetail, PendingPage,
-        PendingQuery, Problem, RecordId, Replay, ReplayId, ReplayPreview, ReplayRequest, Series, SeriesQuery,
-        TestAnswer, TripRequest, UpstreamPut, UpstreamVersion, UpstreamView,
+        AuditPage, AuditQuery, Breaker, BulkOutcome, BulkRequest, EngineView, KeyId, KeyView, MadeKey, NewKey,
+        Overview, PendingChange, PendingDetail, PendingPage, PendingQuery, Problem, RecordId, Replay, ReplayId,
+        ReplayPreview, ReplayRequest, Series, SeriesQuery, TestAnswer, TripRequest, UpstreamPut, UpstreamVersion,
+        UpstreamView,
     },
     paths::{self, escape},
 };
@@ -127,6 +128,34 @@ impl Api for Browser {
             ("after", query.after.as_ref().map(|c| c.0.as_str())),
         ]);
         self.get(format!("/audit{query}")).await
+    }
+
+    async fn engines(&self) -> Result<Vec<EngineView>, Problem> {
+        if !DESK {
+            return Err(self.elsewhere());
+        }
+        self.get("/engines".to_owned()).await
+    }
+
+    async fn keys(&self) -> Result<Vec<KeyView>, Problem> {
+        if !DESK {
+            return Err(self.elsewhere());
+        }
+        self.get("/keys".to_owned()).await
+    }
+
+    async fn make_key(&self, new: NewKey) -> Result<MadeKey, Problem> {
+        if !DESK {
+            return Err(self.elsewhere());
+        }
+        self.send("POST", "/keys".to_owned(), json(&new)).await
+    }
+
+    async fn revoke_key(&self, id: KeyId) -> Result<(), Problem> {
+        if !DESK {
+            return Err(self.elsewhere());
+        }
+        self.ask("DELETE", format!("/keys/{id}"), None).await.map(|_| ())
     }
 
     async fn series(&self, query: SeriesQuery) -> Result<Series, Problem> {

@@ -12,6 +12,7 @@
 //! | [`quota`] | all of an upstream's limits, taken together or not at all |
 //! | [`breaker`] | when not to call at all |
 //! | [`waiters`], [`floors`], [`scheduler`] | who goes next |
+//! | [`shares`] | how a rate is split over engines |
 //! | [`backoff`], [`budget`] | when to try again, and when to stop |
 //!
 //! Ids in brackets, (L1) or (B2), name the lines of the specification that a rule comes from.
@@ -53,6 +54,7 @@ pub mod floors;
 pub mod quota;
 pub mod rate;
 pub mod scheduler;
+pub mod shares;
 pub mod waiters;
 
 pub use backoff::{Backoff, BackoffKind, Jitter, wait};
@@ -68,4 +70,5 @@ pub use floors::{Floors, FloorsError};
 pub use quota::{BucketSpec, CompositeQuota, Cost, Dimension, Fill, Level, Levels, QuotaDecision, QuotaSpec};
 pub use rate::{Burst, Rate, RateError};
 pub use scheduler::{Ask, Offer, Permit, Polled, Refusal, Scheduler, SchedulerSpec, Settlement, Snapshot};
+pub use shares::shares;
 pub use waiters::{Class, Queued, WaiterId};

@@ -76,6 +76,12 @@ pub async fn sweep(app: Arc<App>) {
             Ok(false) => {}
             Err(error) => tracing::warn!(%error, "old rows could not be deleted"),
         }
+        let used = app.keys.take_used();
+        if !used.is_empty()
+            && let Err(error) = app.store.keys_used(used).await
+        {
+            tracing::warn!(%error, "when keys were last used was not written down");
+        }
         match app.store.wake_snoozed(app.clock.wall()).await {
             Ok(0) => {}
             Ok(_) => app.changes.pending(),

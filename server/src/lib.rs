@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! gateway ┐                                                        ┌ answer
-//! record  ┼─> governor (permit) ─> send ─> classify ─> settle ─────┼ retry queue
+//! record  ┤
+//! permit  ┼─> governor (permit) ─> send ─> classify ─> settle ─────┼ retry queue
 //! replay  ┘                                                        └ pending
 //! ```
 #![cfg_attr(
@@ -21,11 +22,13 @@ pub mod clock;
 pub mod config;
 pub mod demo;
 pub mod dispatch;
+pub mod engines;
 pub mod gateway;
 pub mod governor;
 pub mod housekeeping;
 pub mod log;
 pub mod operator;
+pub mod permits;
 pub mod rest;
 pub mod retry;
 pub mod server;

@@ -33,7 +33,7 @@ use crate::{
     store::{OpenError, Store, StoreError, audit::Deed, upstreams::Saved},
     telemetry::Metrics,
     upstream::{Registry, Settings},
-    web::{access, access::Access, console, linger, prefs, session},
+    web::{access, access::Access, console, keys, linger, prefs, session},
 };
 
 /// How long calls in flight may take to end when the program is stopped.
@@ -119,6 +119,9 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
         changes: Changes::default(),
         watchers: Watchers::default(),
         credentials: LiveCredentials::default(),
+        keys: keys::Keys::default(),
+        permits: crate::permits::Permits::default(),
+        engines: crate::engines::Engines::default(),
         limits: config.limits,
         retention: config.retention,
         replays_wake: Notify::new(),
@@ -128,6 +131,7 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
         stop: CancellationToken::new(),
         tasks: TaskTracker::new(),
     });
+    app.keys.load(&app.store.keys().await?);
     let new = seed(&app).await?;
     open_upstreams(&app, &new).await?;
     start_tasks(&app)?;

@@ -161,6 +161,12 @@ pub struct App {
     pub watchers: Watchers,
     /// Live callers' credentials.
     pub credentials: LiveCredentials,
+    /// Keys of workers on other hosts.
+    pub keys: crate::web::keys::Keys,
+    /// Permits of callers that send by themselves.
+    pub permits: crate::permits::Permits,
+    /// Who calls and who reports.
+    pub engines: crate::engines::Engines,
     /// Sizes.
     pub limits: Limits,
     /// What is kept how long.

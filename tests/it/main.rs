@@ -1,10 +1,12 @@
 //! Black-box tests: the real binary, real sockets, a real database.
 
 mod access;
+mod audit;
 mod bad_input;
 mod clients;
 mod gateway;
 mod kill;
+mod permits;
 mod quota;
 mod records;
 mod replays;

@@ -93,6 +93,16 @@ id!(
     ReplayId,
     "p"
 );
+id!(
+    /// One key of a worker on another host. Written `k` and 13 letters and digits.
+    KeyId,
+    "k"
+);
+id!(
+    /// One permit of a caller that sends by itself. Written `l`, since it is a lease, and 13 letters and digits.
+    PermitId,
+    "l"
+);
 
 #[cfg(test)]
 mod tests {

@@ -2,10 +2,13 @@
 
 pub mod audit;
 pub mod breaker;
+pub mod engines;
 pub mod failure;
 pub mod ids;
+pub mod keys;
 pub mod overview;
 pub mod pending;
+pub mod permit;
 pub mod problem;
 pub mod record;
 pub mod replay;
@@ -14,13 +17,16 @@ pub mod upstream;
 
 pub use audit::{Action, AuditChange, AuditEntry, AuditPage, AuditQuery, Via};
 pub use breaker::{Breaker, BreakerCause, BreakerState, Forced, TripRequest};
+pub use engines::{EngineReport, EngineShare, EngineView};
 pub use failure::{Disposition, ErrorClass, Suggestion};
-pub use ids::{RecordId, ReplayId};
+pub use ids::{KeyId, PermitId, RecordId, ReplayId};
+pub use keys::{KeyView, MadeKey, NewKey};
 pub use overview::{Overview, Revisions, UpstreamNow, Verdict};
 pub use pending::{
     BulkAction, BulkOutcome, BulkRequest, Count, Cursor, Facet, PendingChange, PendingDetail, PendingFilter,
     PendingItem, PendingPage, PendingQuery,
 };
+pub use permit::{PermitAsked, PermitGranted, PermitSettled, PermitState};
 pub use problem::Problem;
 pub use record::{Attempt, RecordState, RecordView};
 pub use replay::{Replay, ReplayPreview, ReplayRequest, ReplayState};

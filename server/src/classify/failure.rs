@@ -124,6 +124,14 @@ impl Failure {
         }
     }
 
+    /// A failure of which a caller tells the class, since it sent the call itself.
+    pub const fn told(class: ErrorClass, status: Option<u16>, retry_after: Option<Duration>) -> Self {
+        let mut failure = Self::new(class, "the caller told the class");
+        failure.status = status;
+        failure.retry_after = retry_after;
+        failure
+    }
+
     /// The same, never to be sent again unchanged.
     pub(super) const fn final_with(mut self, suggestion: Suggestion) -> Self {
         self.retryable = Retryable::No;

@@ -8,20 +8,21 @@ use limiter::{Nanos, Settlement, Signal};
 use super::send::Limit;
 use crate::{
     classify::{Failure, Verdict},
-    clock::{Clock, Millis},
+    clock::Millis,
     governor::{Permit, spec::counts_rate_limits},
+    state::App,
     store::attempts::NewAttempt,
-    telemetry::{Ended, Outcome, SharedMetrics},
+    telemetry::{Ended, Outcome},
     upstream::{Settings, Upstream},
 };
 
 /// A call that holds a permit. Dropped before its end (the caller went away), it frees its slot at once, or when its time is
 /// over where the upstream runs on.
 pub struct InFlight {
+    app: Arc<App>,
     upstream: Arc<Upstream>,
     settings: Arc<Settings>,
-    metrics: SharedMetrics,
-    clock: Clock,
+    engine: Option<String>,
     permit: Option<Permit>,
     estimate: u64,
     started: Nanos,
@@ -31,19 +32,29 @@ pub struct InFlight {
 }
 
 impl InFlight {
-    /// The request goes out now.
+    /// The request goes out now, for this engine if it said who it is.
     pub fn begin(
-        upstream: Arc<Upstream>,
+        app: &Arc<App>,
+        upstream: &Arc<Upstream>,
         settings: Arc<Settings>,
-        metrics: SharedMetrics,
-        clock: Clock,
         mut permit: Permit,
         estimate: u64,
+        engine: Option<&str>,
     ) -> Self {
         permit.mark_sent();
         let (waited, probe) = (permit.waited(), permit.is_probe());
-        let (started, started_at) = (clock.now(), clock.wall());
-        Self { upstream, settings, metrics, clock, permit: Some(permit), estimate, started, started_at, waited, probe }
+        Self {
+            started: app.clock.now(),
+            started_at: app.clock.wall(),
+            app: app.clone(),
+            upstream: upstream.clone(),
+            settings,
+            engine: engine.map(str::to_owned),
+            permit: Some(permit),
+            estimate,
+            waited,
+            probe,
+        }
     }
 
     /// The time allowed until the answer's head, and for the whole call: the policy's, half of it for a probe (B2), never more
@@ -72,7 +83,7 @@ impl InFlight {
     /// The call is over: settles the permit, tells breaker and meter, and says what to write down. `record` names whose call
     /// it was, for the breaker's rule about timeouts.
     pub fn end(mut self, verdict: &Verdict, status: Option<u16>, record: u64) -> NewAttempt {
-        let took = self.clock.now().since(self.started);
+        let took = self.app.clock.now().since(self.started);
         let failure = verdict.failure();
         let sent = failure.is_none_or(|f| f.sent);
         // A figure that is beyond reason is the upstream's fault and must not become a debt of ours.
@@ -95,7 +106,15 @@ impl InFlight {
             class,
             accepted: sent && class != Some(ErrorClass::RateLimited),
         });
-        self.metrics.attempt(&self.upstream.name, class.map_or(Outcome::Success, Outcome::Failed), took, self.waited);
+        if let Some(engine) = &self.engine {
+            self.app.engines.called(engine, &self.upstream.name, class.is_some(), self.app.clock.wall());
+        }
+        self.app.metrics.attempt(
+            &self.upstream.name,
+            class.map_or(Outcome::Success, Outcome::Failed),
+            took,
+            self.waited,
+        );
         NewAttempt {
             at: self.started_at,
             took_ms: millis(took),
@@ -104,6 +123,18 @@ impl InFlight {
             status,
             failure: failure.cloned(),
         }
+    }
+
+    /// Nothing was sent after all: everything is given back, and nothing counts.
+    pub fn give_back(mut self) {
+        if let Some(permit) = self.permit.take() {
+            permit.settle(Settlement { tokens: Some(0), signal: Signal::Ignored, sent: false });
+        }
+    }
+
+    /// Whether it is a probe of a half-open breaker.
+    pub const fn is_probe(&self) -> bool {
+        self.probe
     }
 
     /// A short Retry-After speaks for everybody who shares the quota: within the window that the provider judges, nobody
@@ -123,7 +154,7 @@ impl Drop for InFlight {
         let Some(permit) = self.permit.take() else { return };
         if self.settings.config.cancel == Cancel::RunsOn {
             let over = self.started + self.settings.policy.timeouts.request;
-            let left = over.since(self.clock.now());
+            let left = over.since(self.app.clock.now());
             tokio::spawn(async move {
                 tokio::time::sleep(left).await;
                 drop(permit);
@@ -131,7 +162,7 @@ impl Drop for InFlight {
         }
         self.upstream.meter.ended(Ended {
             sent_at: self.started_at,
-            took: self.clock.now().since(self.started),
+            took: self.app.clock.now().since(self.started),
             waited: self.waited,
             tokens: self.estimate,
             class: None,

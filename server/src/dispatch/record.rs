@@ -136,14 +136,8 @@ async fn attempt(
         }
         return;
     };
-    let flight = InFlight::begin(
-        upstream.clone(),
-        settings.clone(),
-        app.metrics.clone(),
-        app.clock.clone(),
-        permit,
-        record.token_estimate,
-    );
+    let engine = record.engine.as_deref();
+    let flight = InFlight::begin(app, upstream, settings.clone(), permit, record.token_estimate, engine);
     let (verdict, answer) = exchange(app, &settings, &call, body, &flight).await;
     let status = answer.as_ref().map(|a| a.status).or_else(|| verdict.failure().and_then(|f| f.status));
     let made = flight.end(&verdict, status, id.as_i64().unsigned_abs());

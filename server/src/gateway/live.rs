@@ -191,14 +191,9 @@ impl Live<'_> {
 
     async fn attempt(&mut self, permit: crate::governor::Permit, body: reqwest::Body) -> Attempted {
         let app = self.app;
-        let flight = InFlight::begin(
-            self.arrived.upstream.clone(),
-            self.arrived.settings.clone(),
-            app.metrics.clone(),
-            app.clock.clone(),
-            permit,
-            self.estimate,
-        );
+        let arrived = &self.arrived;
+        let engine = arrived.wishes.engine.as_deref();
+        let flight = InFlight::begin(app, &arrived.upstream, arrived.settings.clone(), permit, self.estimate, engine);
         self.began.get_or_insert(flight.started());
         let left = self.give_up.since(app.clock.now());
         let (first_byte, total) = flight.limits(Some(left));

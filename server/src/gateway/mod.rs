@@ -32,7 +32,7 @@ mod live;
 mod passing;
 
 /// How long a call is held where its caller does not say: FME's Python client gives up at 60 s.
-const WAIT: Duration = Duration::from_secs(50);
+pub const WAIT: Duration = Duration::from_secs(50);
 /// Longest hold that may be asked for.
 const LONGEST_WAIT: Duration = Duration::from_hours(1);
 
@@ -135,6 +135,7 @@ fn text<'h>(headers: &'h HeaderMap, name: &str) -> Result<Option<&'h str>, Probl
 
 fn bad_header(name: &str, why: &str) -> Problem {
     Problem::new(400, "bad-header", "A request header is wrong", format!("{name} {why}"))
+        .hint("leave it out, or send what the operator's guide says")
 }
 
 fn wishes(headers: &HeaderMap) -> Result<Wishes, Problem> {
@@ -206,7 +207,9 @@ async fn take_in(app: &App, headers: &HeaderMap, body: Body) -> Result<Incoming,
     let mut stream = body.into_data_stream();
     let mut read = BytesMut::new();
     while let Some(chunk) = stream.next().await {
-        let chunk = chunk.map_err(|e| Problem::new(400, "body-cut", "The body broke off", e.to_string()))?;
+        let chunk = chunk.map_err(|e| {
+            Problem::new(400, "body-cut", "The body broke off", e.to_string()).hint("send the whole body")
+        })?;
         read.extend_from_slice(&chunk);
         if u64::try_from(read.len()).is_ok_and(|n| n > app.limits.max_body_bytes) {
             return Err(too_large(app.limits.max_body_bytes));
@@ -251,4 +254,9 @@ pub fn request_hash(method: &str, path: &str, body: &[u8]) -> Vec<u8> {
 fn needs_credential(arrived: &Arrived) -> bool {
     let in_query = target::without_secrets(&arrived.path).1;
     arrived.settings.auth.is_none() && (headers::has_credential(&arrived.headers) || in_query)
+}
+
+/// A refusal of the limiter's, as every door tells it, and its word.
+pub fn refused(denied: crate::governor::Denied, clock: &crate::clock::Clock) -> (Response, &'static str) {
+    answer::refused(denied, clock, answer::Trace::default())
 }

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use app::{
     api::Api,
     model::{
-        Action, AuditPage, AuditQuery, Breaker, BulkOutcome, BulkRequest, Overview, PendingChange, PendingDetail,
-        PendingPage, PendingQuery, Problem, RecordId, Replay, ReplayId, ReplayPreview, ReplayRequest, Series,
-        SeriesQuery, TestAnswer, TripRequest, UpstreamPut, UpstreamVersion, UpstreamView, Via,
+        Action, AuditPage, AuditQuery, Breaker, BulkOutcome, BulkRequest, EngineView, KeyId, KeyView, MadeKey, NewKey,
+        Overview, PendingChange, PendingDetail, PendingPage, PendingQuery, Problem, RecordId, Replay, ReplayId,
+        ReplayPreview, ReplayRequest, Series, SeriesQuery, TestAnswer, TripRequest, UpstreamPut, UpstreamVersion,
+        UpstreamView, Via,
     },
 };
 use async_trait::async_trait;
@@ -16,6 +17,8 @@ use crate::{state::App, store::audit::Deed};
 
 mod audit;
 pub mod breakers;
+pub mod engines;
+mod keys;
 pub mod overview;
 mod pending;
 pub mod records;
@@ -61,6 +64,22 @@ impl Api for Operator {
 
     async fn audit(&self, query: AuditQuery) -> Result<AuditPage, Problem> {
         audit::page(&self.app, query).await
+    }
+
+    async fn engines(&self) -> Result<Vec<EngineView>, Problem> {
+        Ok(engines::list(&self.app))
+    }
+
+    async fn keys(&self) -> Result<Vec<KeyView>, Problem> {
+        keys::list(&self.app).await
+    }
+
+    async fn make_key(&self, new: NewKey) -> Result<MadeKey, Problem> {
+        keys::make(&self.app, new, &self.actor).await
+    }
+
+    async fn revoke_key(&self, id: KeyId) -> Result<(), Problem> {
+        keys::revoke(&self.app, id, &self.actor).await
     }
 
     async fn series(&self, query: SeriesQuery) -> Result<Series, Problem> {

@@ -86,6 +86,7 @@ fn not_pending(id: RecordId) -> Problem {
         "Not a pending record",
         format!("record {id} is not, and was not, one that a person decides about"),
     )
+    .hint("GET /api/v1/records/{id} tells how it stands")
 }
 
 fn only(id: RecordId, disposition: app::model::Disposition) -> Selection {
@@ -147,6 +148,7 @@ fn moved_on(id: RecordId) -> Problem {
 
 fn not_replayable(id: RecordId, reason: &str) -> Problem {
     Problem::new(409, "not-replayable", "Not replayable here", format!("record {id}: {reason}"))
+        .hint("no_credential: give the upstream one; no_payload: edit it and enter one; upstream_gone: add the upstream again")
 }
 
 async fn edit(
@@ -159,7 +161,8 @@ async fn edit(
     actor: &Actor,
 ) -> Result<PendingDetail, Problem> {
     if payload.len() > app.limits.record_body_bytes {
-        return Err(Problem::new(413, "body-too-large", "Body too large", "nothing was changed"));
+        return Err(Problem::new(413, "body-too-large", "Body too large", "nothing was changed")
+            .hint("send less, or raise record_body_bytes in penstock.toml"));
     }
     let now = app.clock.wall();
     let Some(upstream) = app.upstreams.get(upstream) else { return Err(problem::unknown_upstream(app, upstream)) };

@@ -68,7 +68,10 @@ pub(super) async fn start(app: &Arc<App>, request: ReplayRequest, actor: &Actor)
 
 async fn one(app: &App, id: ReplayId) -> Result<Replay, Problem> {
     let found = app.store.replay(id, app.clock.wall()).await.map_err(failed)?;
-    found.ok_or_else(|| Problem::new(404, "unknown-replay", "No such replay", format!("there is no replay {id}")))
+    found.ok_or_else(|| {
+        Problem::new(404, "unknown-replay", "No such replay", format!("there is no replay {id}"))
+            .hint("GET /api/v1/replays lists them")
+    })
 }
 
 async fn steered(app: &App, id: ReplayId, done: bool) -> Result<Replay, Problem> {
@@ -79,7 +82,8 @@ async fn steered(app: &App, id: ReplayId, done: bool) -> Result<Replay, Problem>
             "moved-on",
             "The replay stands elsewhere",
             format!("replay {id} is {}; nothing was changed", replay.state),
-        ));
+        )
+        .hint("look at it again"));
     }
     app.changes.replays();
     app.changes.pending();

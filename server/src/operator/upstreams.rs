@@ -219,7 +219,7 @@ pub(super) async fn test(app: &Arc<App>, name: &str) -> Result<TestAnswer, Probl
         });
     }
     let url = target::url(&settings.config.base_url, "")
-        .map_err(|e| Problem::new(422, "bad-config", "The address is wrong", e.to_string()))?;
+        .map_err(|e| Problem::new(422, "bad-config", "The address is wrong", e.to_string()).hint("correct base_url"))?;
     let give_up = app.clock.now() + Duration::from_secs(10);
     let ask = Ask { class: Class::Interactive, cost: Cost::call(0) };
     let permit = upstream.governor.acquire(ask, Some(give_up)).await.map_err(|_| {
@@ -229,9 +229,10 @@ pub(super) async fn test(app: &Arc<App>, name: &str) -> Result<TestAnswer, Probl
             "No permit",
             "no permit became free within 10 s, or the breaker is open; nothing was sent",
         )
+        .hint("look at the breaker and at what is queued")
     })?;
     let call = Call { method: Method::GET, url, headers: http::HeaderMap::new(), idempotency_key: None };
-    let flight = InFlight::begin(upstream.clone(), settings.clone(), app.metrics.clone(), app.clock.clone(), permit, 0);
+    let flight = InFlight::begin(app, &upstream, settings.clone(), permit, 0, None);
     let (first_byte, _) = flight.limits(None);
     let started = flight.started();
     let answered = send::head(&settings, &call, reqwest::Body::default(), first_byte).await;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use app::model::{
-    AuditQuery, BulkRequest, PendingChange, PendingQuery, RecordId, ReplayId, ReplayRequest, SeriesQuery, TripRequest,
-    UpstreamPut,
+    AuditQuery, BulkRequest, KeyId, NewKey, PendingChange, PendingQuery, RecordId, ReplayId, ReplayRequest,
+    SeriesQuery, TripRequest, UpstreamPut,
 };
 use axum::{
     Extension, Json, Router,
@@ -13,7 +13,7 @@ use axum::{
         rejection::{JsonRejection, PathRejection, QueryRejection},
     },
     response::{IntoResponse, Response},
-    routing::{any, get, post},
+    routing::{any, delete, get, post},
 };
 use http::StatusCode;
 use serde::Serialize;
@@ -22,6 +22,7 @@ use crate::{operator::Operator, state::App};
 
 pub mod events;
 pub mod health;
+pub mod permits;
 pub mod problem;
 pub mod records;
 
@@ -34,7 +35,7 @@ fn json<T: Serialize>(value: &T) -> Response {
 }
 
 /// A JSON body; what is wrong with it is told as a problem.
-struct Body<T>(T);
+pub struct Body<T>(T);
 
 impl<S: Send + Sync, T: serde::de::DeserializeOwned> axum::extract::FromRequest<S> for Body<T> {
     type Rejection = Refusal;
@@ -47,7 +48,7 @@ impl<S: Send + Sync, T: serde::de::DeserializeOwned> axum::extract::FromRequest<
                     .hint("select by a filter instead of naming many ids")
                     .into())
             }
-            Err(JsonRejection::BytesRejection(e)) => Err(bad_body(e.body_text()).into()),
+            Err(JsonRejection::BytesRejection(e)) => Err(bad_body(e.body_text()).hint("send the whole body").into()),
             Err(e) => Err(bad_body(e.body_text()).hint("send JSON with Content-Type: application/json").into()),
         }
     }
@@ -61,9 +62,12 @@ impl<S: Send + Sync, T: serde::de::DeserializeOwned> axum::extract::FromRequestP
 
     async fn from_request_parts(parts: &mut http::request::Parts, state: &S) -> Result<Self, Refusal> {
         let asked: Result<Query<T>, QueryRejection> = Query::from_request_parts(parts, state).await;
-        asked
-            .map(|Query(q)| Self(q))
-            .map_err(|e| Refusal(app::model::Problem::new(400, "bad-query", "The query can't be read", e.body_text())))
+        asked.map(|Query(q)| Self(q)).map_err(|e| {
+            Refusal(
+                app::model::Problem::new(400, "bad-query", "The query can't be read", e.body_text())
+                    .hint("the names and values that it takes stand in the operator's guide"),
+            )
+        })
     }
 }
 
@@ -86,7 +90,10 @@ impl<S: Send + Sync, T: serde::de::DeserializeOwned + Send> axum::extract::FromR
 
 fn id<T: std::str::FromStr>(text: &str) -> Result<T, Refusal> {
     text.parse().map_err(|_| {
-        Refusal(app::model::Problem::new(404, "bad-id", "Not an id", format!("{text:?} is not an id of this kind")))
+        Refusal(
+            app::model::Problem::new(404, "bad-id", "Not an id", format!("{text:?} is not an id of this kind"))
+                .hint("take the id as it was told: one letter for its kind, and 13 letters and digits"),
+        )
     })
 }
 
@@ -105,6 +112,27 @@ async fn series(op: Op, Asked(query): Asked<SeriesQuery>) -> Answer {
 async fn audit(op: Op, Asked(query): Asked<AuditQuery>) -> Answer {
     use app::api::Api;
     Ok(json(&op.audit(query).await?))
+}
+
+async fn engines(op: Op) -> Answer {
+    use app::api::Api;
+    Ok(json(&op.engines().await?))
+}
+
+async fn keys(op: Op) -> Answer {
+    use app::api::Api;
+    Ok(json(&op.keys().await?))
+}
+
+async fn make_key(op: Op, Body(new): Body<NewKey>) -> Answer {
+    use app::api::Api;
+    Ok((StatusCode::CREATED, Json(op.make_key(new).await?)).into_response())
+}
+
+async fn revoke_key(op: Op, At(text): At<String>) -> Answer {
+    use app::api::Api;
+    op.revoke_key(id::<KeyId>(&text)?).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
 }
 
 async fn pending(op: Op, Asked(query): Asked<PendingQuery>) -> Answer {
@@ -218,6 +246,9 @@ pub fn operator_routes() -> Router<Arc<App>> {
     Router::new()
         .route("/overview", get(overview))
         .route("/audit", get(audit))
+        .route("/engines", get(engines))
+        .route("/keys", get(keys).post(make_key))
+        .route("/keys/{id}", delete(revoke_key))
         .route("/series", get(series))
         .route("/pending", get(pending))
         .route("/pending/bulk", post(bulk_pending))
@@ -243,6 +274,10 @@ pub fn worker_routes() -> Router<Arc<App>> {
         .route("/gw/{upstream}/{*path}", any(crate::gateway::door))
         .route("/api/v1/records", post(records::submit))
         .route("/api/v1/records/{id}", get(records::read))
+        .route("/api/v1/permits", post(permits::acquire))
+        .route("/api/v1/permits/{id}", delete(permits::release))
+        .route("/api/v1/permits/{id}/settle", post(permits::settle))
+        .route("/api/v1/engines/{id}/report", post(permits::report))
 }
 
 /// What machines watch.

@@ -79,6 +79,7 @@ struct Lines {
 
 fn unfit(field: &str, why: &str) -> Problem {
     Problem::new(422, "bad-record", "The record can't be accepted", format!("{field} {why}; nothing of it was kept"))
+        .hint("correct the field named")
 }
 
 /// Checks a record and makes it ready to be stored.

@@ -15,6 +15,7 @@ pub mod audit;
 pub mod breakers;
 pub mod callbacks;
 pub mod ids;
+pub mod keys;
 pub mod pending;
 pub mod records;
 pub mod replays;
@@ -110,7 +111,8 @@ impl Store {
             other => OpenError::Unreadable { path: shown.clone(), source: other.into() },
         })?;
         let last: i64 = sqlx::query_scalar(
-            "select max(coalesce((select max(id) from record), 0), coalesce((select max(id) from replay), 0))",
+            "select max(coalesce((select max(id) from record), 0), coalesce((select max(id) from replay), 0), \
+             coalesce((select max(id) from worker_key), 0))",
         )
         .fetch_one(&writing)
         .await

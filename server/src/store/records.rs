@@ -91,6 +91,8 @@ pub struct StoredRecord {
     pub upstream: String,
     /// Interactive or batch.
     pub workload: Workload,
+    /// The engine, if it said.
+    pub engine: Option<String>,
     /// Where it stands.
     pub state: RecordState,
     /// The request's method.
@@ -143,6 +145,7 @@ impl FromRow<'_, SqliteRow> for StoredRecord {
             id: RecordId::from_i64(row.try_get("id")?),
             upstream: row.try_get("upstream")?,
             workload: Workload::from_word(row.try_get("workload")?).unwrap_or(Workload::Batch),
+            engine: row.try_get("engine")?,
             state: word(row, "state")?.unwrap_or(RecordState::Pending),
             method: row.try_get("method")?,
             path: row.try_get("path")?,
@@ -248,7 +251,7 @@ async fn known(tx: &mut Tx, r: &NewRecord) -> Result<Inserted, sqlx::Error> {
     Ok(if hash == r.body_hash { Inserted::Known(id) } else { Inserted::OtherBody(id) })
 }
 
-const COLUMNS: &str = "id, upstream, workload, state, method, path, headers, idempotency_key, token_estimate, needs_credential, \
+const COLUMNS: &str = "id, upstream, workload, engine, state, method, path, headers, idempotency_key, token_estimate, needs_credential, \
                        callback_url, created_at, attempts, budget_attempts, budget_from, held_ms, deferred_ms, next_attempt_at, \
                        last_attempt_at, error_class, status, message, suggestion, first_failed_at, replay_id";
 

@@ -125,10 +125,12 @@ pub async fn workers(
     next: Next,
 ) -> Response {
     let shown = request.headers().get("penstock-key").map(HeaderValue::as_bytes);
-    let may = match (&access.worker_key, shown) {
-        (Some(key), Some(shown)) => Access::matches(key, shown),
-        (_, None) => peer.ip().is_loopback() && !is_forwarded(request.headers()),
-        (None, Some(_)) => false,
+    let may = match shown {
+        Some(shown) => {
+            access.worker_key.as_ref().is_some_and(|key| Access::matches(key, shown))
+                || access.app.keys.lets_in(shown, access.app.clock.wall())
+        }
+        None => peer.ip().is_loopback() && !is_forwarded(request.headers()),
     };
     if may {
         return next.run(request).await;
@@ -140,7 +142,7 @@ pub async fn workers(
     };
     problem::respond(
         &Problem::new(401, "no-key", "Not let in", format!("{detail}; nothing was sent"))
-            .hint("the key is what PENSTOCK_WORKER_KEY says in the server's environment"),
+            .hint("an operator makes keys under /keys; PENSTOCK_WORKER_KEY in the server's environment is one more"),
     )
 }
 

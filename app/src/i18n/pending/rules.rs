@@ -67,6 +67,7 @@ pub(super) fn zh(rule: &str) -> Option<&'static str> {
         "the model refuses" => "模型拒绝回答",
         "the program ended while the call was under way: outcome unknown" => "调用进行中程序结束：结果不明",
         "the request could not be built: nothing was sent" => "无法构成请求：没有发出任何内容",
+        "the caller told the class" => "调用方告知了类别",
         _ => return None,
     })
 }
