@@ -11,14 +11,16 @@ use leptos_router::{
 
 #[cfg(any(feature = "ssr", feature = "watch"))]
 use crate::pages::login::LoginPage;
-#[cfg(any(feature = "ssr", feature = "watch"))]
-use crate::pages::{breakers::BreakersPage, overview::OverviewPage};
 #[cfg(any(feature = "ssr", feature = "desk"))]
 use crate::pages::{
+    audit::AuditPage,
+    engines::EnginesPage,
     pending::PendingPage,
     quotas::{QuotaPage, QuotasPage},
     replays::ReplaysPage,
 };
+#[cfg(any(feature = "ssr", feature = "watch"))]
+use crate::pages::{breakers::BreakersPage, overview::OverviewPage};
 use crate::{
     components::{frame::Frame, notice::provide_toasts},
     i18n::Catalogue,
@@ -34,6 +36,8 @@ pub(crate) fn title_of(text: &Catalogue, path: &str) -> String {
         Some("replays") => text.common.replays,
         Some("breakers") => text.common.breakers,
         Some("quotas") => text.common.quotas,
+        Some("engines") => text.common.engines,
+        Some("audit") => text.common.audit,
         Some("login") => text.common.sign_in,
         Some(_) => text.common.not_found,
     };
@@ -47,8 +51,9 @@ pub fn App() -> impl IntoView {
     #[cfg(feature = "hydrate")]
     {
         let prefs = crate::prefs::Prefs::from_document();
-        let api: crate::api::SharedApi =
-            std::sync::Arc::new(crate::client::Browser::new(crate::i18n::catalogue(prefs.lang)));
+        let api: crate::api::SharedApi = std::sync::Arc::new(crate::client::Client::new(
+            crate::client::browser::Browser::new(crate::i18n::catalogue(prefs.lang)),
+        ));
         provide_context(prefs);
         provide_context(api);
     }
@@ -77,6 +82,8 @@ fn Pages() -> impl IntoView {
             <Route path=StaticSegment("replays") view=ReplaysPage ssr=SsrMode::Async />
             <Route path=StaticSegment("quotas") view=QuotasPage ssr=SsrMode::Async />
             <Route path=(StaticSegment("quotas"), ParamSegment("name")) view=QuotaPage ssr=SsrMode::Async />
+            <Route path=StaticSegment("engines") view=EnginesPage ssr=SsrMode::Async />
+            <Route path=StaticSegment("audit") view=AuditPage ssr=SsrMode::Async />
             <Route path=StaticSegment("login") view=LoginPage ssr=SsrMode::Async />
         </FlatRoutes>
     };
@@ -95,6 +102,8 @@ fn Pages() -> impl IntoView {
             <Route path=StaticSegment("replays") view=ReplaysPage ssr=SsrMode::Async />
             <Route path=StaticSegment("quotas") view=QuotasPage ssr=SsrMode::Async />
             <Route path=(StaticSegment("quotas"), ParamSegment("name")) view=QuotaPage ssr=SsrMode::Async />
+            <Route path=StaticSegment("engines") view=EnginesPage ssr=SsrMode::Async />
+            <Route path=StaticSegment("audit") view=AuditPage ssr=SsrMode::Async />
         </FlatRoutes>
     };
     #[cfg(all(not(feature = "ssr"), not(feature = "desk"), not(feature = "watch")))]

@@ -4,18 +4,16 @@
 /// Name of the module that a path's page is in.
 pub(crate) fn of(path: &str) -> &'static str {
     match path.split(['/', '?', '#']).nth(1) {
-        Some("pending" | "replays" | "quotas") => "desk",
+        Some("pending" | "replays" | "quotas" | "engines" | "audit") => "desk",
         _ => "app",
     }
 }
 
-/// Whether the module at hand holds the pages to work at.
-#[cfg(feature = "hydrate")]
-pub(crate) const DESK: bool = cfg!(feature = "desk");
+/// Whether the module at hand holds the pages to work at. Outside a browser there are no modules.
+pub(crate) const DESK: bool = cfg!(any(feature = "ssr", feature = "desk"));
 
 /// Whether it holds the pages to watch.
-#[cfg(feature = "hydrate")]
-pub(crate) const WATCH: bool = cfg!(feature = "watch");
+pub(crate) const WATCH: bool = cfg!(any(feature = "ssr", feature = "watch"));
 
 /// Lets the browser follow links to pages that are in the other module: the router must not see them.
 #[cfg(feature = "hydrate")]
@@ -43,7 +41,15 @@ mod tests {
 
     #[test]
     fn a_page_to_work_at_is_in_the_desk_whatever_follows_its_name() {
-        for path in ["/pending", "/pending/r123?text=a", "/replays#top", "/quotas?x=/", "/quotas/new"] {
+        for path in [
+            "/pending",
+            "/pending/r123?text=a",
+            "/replays#top",
+            "/quotas?x=/",
+            "/quotas/new",
+            "/engines",
+            "/audit?subject=up",
+        ] {
             assert_eq!(of(path), "desk", "{path}");
         }
         for path in ["/", "", "/breakers", "/login?to=/pending", "/pendings", "/?upstream=quotas"] {

@@ -22,8 +22,8 @@ pub mod api;
 mod app;
 #[cfg(any(feature = "ssr", feature = "hydrate"))]
 mod bundle;
-#[cfg(feature = "hydrate")]
-mod client;
+#[cfg(any(feature = "ssr", feature = "hydrate"))]
+pub mod client;
 #[cfg(any(feature = "ssr", feature = "hydrate"))]
 mod components;
 pub mod i18n;

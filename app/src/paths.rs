@@ -1,6 +1,6 @@
 //! The console's addresses and the API's, written in one place and escaped.
 
-use crate::model::{Disposition, ErrorClass, PendingFilter, PendingQuery, RecordId};
+use crate::model::{Action, AuditQuery, Disposition, ErrorClass, PendingFilter, PendingQuery, RecordId};
 
 /// The overview.
 pub const OVERVIEW: &str = "/";
@@ -12,6 +12,10 @@ pub const REPLAYS: &str = "/replays";
 pub const BREAKERS: &str = "/breakers";
 /// Quotas.
 pub const QUOTAS: &str = "/quotas";
+/// Engines, and workers' keys.
+pub const ENGINES: &str = "/engines";
+/// Who changed what.
+pub const AUDIT: &str = "/audit";
 /// The form for a new upstream.
 pub const NEW_QUOTA: &str = "/quotas/new";
 /// Signing in.
@@ -94,6 +98,13 @@ pub fn pending_record_in(id: RecordId, page: &PendingQuery) -> String {
 
 fn page_query(page: &PendingQuery) -> String {
     filter_query(&page.filter, page.after.as_ref().map(|after| after.0.as_str()))
+}
+
+/// A page of the audit.
+pub fn audit(asked: &AuditQuery) -> String {
+    let action = asked.action.map(Action::as_str);
+    let after = asked.after.as_ref().map(|after| after.0.as_str());
+    format!("{AUDIT}{}", query(&[("subject", asked.subject.as_deref()), ("action", action), ("after", after)]))
 }
 
 /// An upstream's quota.

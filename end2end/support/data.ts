@@ -72,6 +72,10 @@ export async function someData(penstock: Penstock, baseUrl: string, mend: (broke
   mend(true);
   await penstock.api('POST', '/breakers/chat/trip', { reason: '服务商维护', for_s: 3_600 });
   await penstock.submit([record('chat', 'ok', 3)]);
+  await penstock.api('POST', '/engines/fme-1/report', { upstream: 'vision', queue_depth: 12, completed: 3 });
+  const { key } = await penstock.api<{ key: { id: string } }>('POST', '/keys', { name: 'flow-engines' });
+  await penstock.api('DELETE', `/keys/${key.id}`);
+  await penstock.api('POST', '/keys', { name: '巡检主机' });
   await chartsHave(penstock, 'chat');
 }
 
@@ -107,6 +111,11 @@ export async function muchData(penstock: Penstock, baseUrl: string, mend: (broke
   }
   for (const name of names.slice(0, 5)) {
     await penstock.api('POST', `/breakers/${name}/trip`, { reason: word, for_s: 86_400 });
+  }
+  for (let n = 0; n < 30; n += 1) {
+    const engine = `engine-${n}-${word}`.slice(0, 128);
+    await penstock.api('POST', `/engines/${engine}/report`, { upstream: long, queue_depth: 1_000_000 + n, completed: n });
+    await penstock.api('POST', '/keys', { name: `${n} ${word}`.slice(0, 64) });
   }
   // Held by their breakers, these replays go on for as long as the test looks.
   for (const name of names.slice(0, 3)) {

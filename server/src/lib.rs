@@ -18,6 +18,7 @@
 )]
 
 pub mod classify;
+pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod demo;

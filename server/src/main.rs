@@ -3,7 +3,7 @@
 use std::{path::PathBuf, process::ExitCode};
 
 use clap::{Parser, Subcommand};
-use penstock::{config::Config, demo, log, server};
+use penstock::{cli, config::Config, demo, log, server};
 
 /// A quota governor and operations console for AI API calls.
 #[derive(Parser)]
@@ -11,6 +11,8 @@ use penstock::{config::Config, demo, log, server};
 struct Line {
     #[command(subcommand)]
     command: Command,
+    #[command(flatten)]
+    reach: cli::Reach,
 }
 
 #[derive(Subcommand)]
@@ -27,6 +29,8 @@ enum Command {
         #[arg(long)]
         keep: Option<PathBuf>,
     },
+    #[command(flatten)]
+    Client(cli::Command),
 }
 
 fn main() -> ExitCode {
@@ -35,10 +39,16 @@ fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return fail(&format!("the runtime could not be started: {error}")),
     };
-    match runtime.block_on(run(line.command)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => fail(&error.to_string()),
-    }
+    let done = match line.command {
+        Command::Client(command) => {
+            return runtime
+                .block_on(cli::run(command, line.reach))
+                .map_or_else(|failed| failed.tell(), |()| ExitCode::SUCCESS);
+        }
+        Command::Serve { config } => runtime.block_on(serve(config)),
+        Command::Demo { keep } => runtime.block_on(demo::run(keep, stop_asked())),
+    };
+    done.map_or_else(|error| fail(&error.to_string()), |()| ExitCode::SUCCESS)
 }
 
 fn fail(sentence: &str) -> ExitCode {
@@ -46,17 +56,12 @@ fn fail(sentence: &str) -> ExitCode {
     ExitCode::FAILURE
 }
 
-async fn run(command: Command) -> anyhow::Result<()> {
-    match command {
-        Command::Serve { config } => {
-            let config = Config::load(config.as_deref(), std::env::vars())?;
-            log::start(&config)?;
-            let running = server::start(config).await?;
-            println!("Penstock is ready: http://{}", running.address);
-            running.until(stop_asked()).await;
-        }
-        Command::Demo { keep } => demo::run(keep, stop_asked()).await?,
-    }
+async fn serve(config: Option<PathBuf>) -> anyhow::Result<()> {
+    let config = Config::load(config.as_deref(), std::env::vars())?;
+    log::start(&config)?;
+    let running = server::start(config).await?;
+    println!("Penstock is ready: http://{}", running.address);
+    running.until(stop_asked()).await;
     Ok(())
 }
 

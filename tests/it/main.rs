@@ -3,6 +3,7 @@
 mod access;
 mod audit;
 mod bad_input;
+mod cli;
 mod clients;
 mod gateway;
 mod kill;

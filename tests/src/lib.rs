@@ -20,7 +20,7 @@ mod receiver;
 mod wait;
 
 pub use api::{Api, Reply};
-pub use process::{Failed, Penstock, Setup};
+pub use process::{Failed, Penstock, Setup, binary};
 pub use raw::raw_http;
 pub use receiver::{Received, Receiver};
 pub use wait::{PATIENCE, eventually, holds_for};

@@ -82,7 +82,7 @@ fn small(text: &Catalogue, n: u64) -> String {
 fn navigation(text: &'static Catalogue, path: Memo<String>) -> AnyView {
     let live = use_live();
     let c = &text.common;
-    let items: [(&'static str, &'static str, &'static str, Option<Count>); 5] = [
+    let items: [(&'static str, &'static str, &'static str, Option<Count>); 7] = [
         (paths::OVERVIEW, c.overview, icons::OVERVIEW, None),
         (
             paths::PENDING,
@@ -112,6 +112,8 @@ fn navigation(text: &'static Catalogue, path: Memo<String>) -> AnyView {
             }),
         ),
         (paths::QUOTAS, c.quotas, icons::QUOTAS, None),
+        (paths::ENGINES, c.engines, icons::ENGINES, None),
+        (paths::AUDIT, c.audit, icons::AUDIT, None),
     ];
     let links = items.map(|(to, word, icon, count)| {
         let current = move || {

@@ -2,9 +2,11 @@
 //! compiler proves that both languages are whole.
 #![expect(missing_docs, reason = "a field of a catalogue is its own English text")]
 
+mod audit;
 mod breakers;
 mod common;
 mod connect;
+mod engines;
 mod format;
 mod overview;
 mod pending;
@@ -13,9 +15,11 @@ mod quotas;
 mod replays;
 mod words;
 
+pub use audit::AuditText;
 pub use breakers::BreakersText;
 pub use common::CommonText;
 pub use connect::ConnectText;
+pub use engines::EnginesText;
 pub use format::{Moment, age_s, whole};
 pub use overview::OverviewText;
 pub use pending::{DecideText, DetailText, PendingText};
@@ -49,6 +53,10 @@ pub struct Catalogue {
     pub breakers: BreakersText,
     /// Quotas.
     pub quotas: QuotasText,
+    /// Engines.
+    pub engines: EnginesText,
+    /// Audit.
+    pub audit: AuditText,
 }
 
 static EN: Catalogue = Catalogue {
@@ -62,6 +70,8 @@ static EN: Catalogue = Catalogue {
     replays: replays::EN,
     breakers: breakers::EN,
     quotas: quotas::EN,
+    engines: engines::EN,
+    audit: audit::EN,
 };
 
 static ZH: Catalogue = Catalogue {
@@ -75,6 +85,8 @@ static ZH: Catalogue = Catalogue {
     replays: replays::ZH,
     breakers: breakers::ZH,
     quotas: quotas::ZH,
+    engines: engines::ZH,
+    audit: audit::ZH,
 };
 
 /// The catalogue of a language. A page's language never changes while it lives: choosing another loads it anew.

@@ -1,8 +1,12 @@
 //! One page, one module.
 #![expect(unreachable_pub, reason = "the component macro makes its props pub")]
 
+#[cfg(any(feature = "ssr", feature = "desk"))]
+pub(crate) mod audit;
 #[cfg(any(feature = "ssr", feature = "watch"))]
 pub(crate) mod breakers;
+#[cfg(any(feature = "ssr", feature = "desk"))]
+pub(crate) mod engines;
 #[cfg(any(feature = "ssr", feature = "watch"))]
 pub(crate) mod login;
 pub(crate) mod not_found;

@@ -134,13 +134,15 @@ struct FileRetention {
 }
 
 /// The variables that are read, for the message about unknown ones.
-const VARIABLES: [&str; 6] = [
+const VARIABLES: [&str; 7] = [
     "PENSTOCK_CONFIG",
     "PENSTOCK_LISTEN",
     "PENSTOCK_DATABASE",
     "PENSTOCK_PASSWORD",
     "PENSTOCK_WORKER_KEY",
     "PENSTOCK_LOG",
+    // For the commands that are clients; a server may run in the same environment.
+    "PENSTOCK_URL",
 ];
 
 impl Config {

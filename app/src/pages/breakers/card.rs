@@ -16,7 +16,7 @@ use crate::{
     },
     i18n::Catalogue,
     markup::view,
-    model::{Breaker, BreakerState, Forced, breaker::TripRequest},
+    model::{Breaker, BreakerCause, BreakerState, Forced, breaker::TripRequest},
     paths,
 };
 
@@ -68,7 +68,9 @@ fn in_force(text: &'static Catalogue, breaker: &Breaker) -> AnyView {
 
 fn states(text: &'static Catalogue, breaker: &Breaker) -> AnyView {
     let b = &text.breakers;
-    let cause = breaker.cause.as_ref().map_or_else(|| b.no_cause.to_owned(), |cause| (text.words.cause)(cause));
+    // What a person set is told beside its own line; here it would read as if the rules had done it.
+    let by_rules = breaker.cause.as_ref().filter(|c| !(breaker.forced.is_some() && **c == BreakerCause::ByHand));
+    let cause = by_rules.map_or_else(|| b.no_cause.to_owned(), |cause| (text.words.cause)(cause));
     let probing = match (breaker.state, breaker.until) {
         (BreakerState::Open, Some(until)) => {
             Some(view! { " · "{b.probes_in}" "{countdown(breaker.now, until)} }.into_any())

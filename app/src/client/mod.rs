@@ -1,18 +1,17 @@
-//! The API in the browser: fetches to the public `/api/v1`, the same that any other client uses.
+//! A client of the public `/api/v1`: what the console uses in a browser, and `penstock`'s commands in a terminal. They differ in
+//! how a request travels alone.
+
+#[cfg(feature = "hydrate")]
+pub(crate) mod browser;
 
 use std::{future::Future, pin::Pin};
 
 use async_trait::async_trait;
-use leptos::prelude::{location, window};
-use send_wrapper::SendWrapper;
 use serde::{Serialize, de::DeserializeOwned};
-use wasm_bindgen::{JsCast, JsValue};
-use wasm_bindgen_futures::JsFuture;
 
 use crate::{
     api::Api,
     bundle::{DESK, WATCH},
-    i18n::{Catalogue, CommonText},
     model::{
         AuditPage, AuditQuery, Breaker, BulkOutcome, BulkRequest, EngineView, KeyId, KeyView, MadeKey, NewKey,
         Overview, PendingChange, PendingDetail, PendingPage, PendingQuery, Problem, RecordId, Replay, ReplayId,
@@ -22,14 +21,31 @@ use crate::{
     paths::{self, escape},
 };
 
-/// The server's API, asked from the page.
-pub(crate) struct Browser {
-    text: &'static CommonText,
+/// A body, or what the server said instead.
+pub type Answered<'a> = Pin<Box<dyn Future<Output = Result<String, Problem>> + Send + 'a>>;
+
+/// How a client reaches the server.
+pub trait Transport: Send + Sync {
+    /// One request: method, path below `/api/v1`, JSON body. The answer's body where the server did it.
+    fn ask(&self, method: &'static str, path: String, body: Option<String>) -> Answered<'_>;
+
+    /// What is said of an answer that can't be read.
+    fn unreadable(&self, status: u16, why: &str) -> Problem;
 }
 
-impl Browser {
-    pub(crate) fn new(text: &'static Catalogue) -> Self {
-        Self { text: &text.common }
+/// The client.
+pub struct Client {
+    transport: Box<dyn Transport>,
+}
+
+impl Client {
+    /// A client that reaches the server so.
+    pub fn new(transport: impl Transport + 'static) -> Self {
+        Self { transport: Box::new(transport) }
+    }
+
+    fn ask(&self, method: &'static str, path: String, body: Option<String>) -> Answered<'_> {
+        self.transport.ask(method, path, body)
     }
 
     async fn get<T: DeserializeOwned>(&self, path: String) -> Result<T, Problem> {
@@ -46,58 +62,19 @@ impl Browser {
 
     fn read<T: DeserializeOwned>(&self, text: String) -> Result<T, Problem> {
         serde_json::from_str(if text.is_empty() { "null" } else { &text })
-            .map_err(|e| self.unreadable(200, &e.to_string()))
-    }
-
-    /// The answer's body. Boxed and not generic: its code is there once, not once for each kind of answer.
-    fn ask(
-        &self,
-        method: &'static str,
-        path: String,
-        body: Option<String>,
-    ) -> Pin<Box<dyn Future<Output = Result<String, Problem>> + Send + '_>> {
-        Box::pin(SendWrapper::new(async move {
-            let (status, text) = exchange(method, &path, body).await.map_err(|_| self.unreachable())?;
-            if (200..300).contains(&status) {
-                return Ok(text);
-            }
-            if status == 401 {
-                to_login();
-            }
-            Err(serde_json::from_str(&text).unwrap_or_else(|_| self.unreadable(status, &format!("HTTP {status}"))))
-        }))
-    }
-
-    fn unreachable(&self) -> Problem {
-        let text = self.text;
-        Problem::new(0, "unreachable", text.unreachable_title, text.unreachable_detail).hint(text.unreachable_hint)
+            .map_err(|e| self.transport.unreadable(200, &e.to_string()))
     }
 
     /// Only pages of the other module ask for that; answering here would bring its code along.
     fn elsewhere(&self) -> Problem {
-        self.unreadable(0, "elsewhere")
-    }
-
-    fn unreadable(&self, status: u16, why: &str) -> Problem {
-        Problem::new(status, "unreadable", self.text.unreadable_title, why).hint(self.text.unreadable_hint)
+        self.transport.unreadable(0, "elsewhere")
     }
 }
 
-/// One request: its status and body, or whatever JavaScript threw.
-async fn exchange(method: &str, path: &str, body: Option<String>) -> Result<(u16, String), JsValue> {
-    let init = web_sys::RequestInit::new();
-    init.set_method(method);
-    let headers = web_sys::Headers::new()?;
-    headers.set("Accept", "application/json")?;
-    if let Some(body) = body {
-        headers.set("Content-Type", "application/json")?;
-        init.set_body(&JsValue::from_str(&body));
+impl std::fmt::Debug for Client {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Client")
     }
-    init.set_headers(&headers);
-    let response = JsFuture::from(window().fetch_with_str_and_init(&format!("{}{path}", paths::API), &init)).await?;
-    let response: web_sys::Response = response.dyn_into()?;
-    let text = JsFuture::from(response.text()?).await?;
-    Ok((response.status(), text.as_string().unwrap_or_default()))
 }
 
 /// Data of this crate as JSON. That can't fail; should it, the server says that the body is missing.
@@ -105,14 +82,8 @@ fn json(body: &impl Serialize) -> String {
     serde_json::to_string(body).unwrap_or_default()
 }
 
-fn to_login() {
-    let here = location();
-    let to = format!("{}{}", here.pathname().unwrap_or_default(), here.search().unwrap_or_default());
-    let _ = here.assign(&format!("{}{}", paths::LOGIN, paths::query(&[("to", Some(&to))])));
-}
-
 #[async_trait]
-impl Api for Browser {
+impl Api for Client {
     async fn overview(&self) -> Result<Overview, Problem> {
         self.get("/overview".into()).await
     }
@@ -121,13 +92,7 @@ impl Api for Browser {
         if !DESK {
             return Err(self.elsewhere());
         }
-        let action = query.action.map(|action| action.to_string());
-        let query = paths::query(&[
-            ("subject", query.subject.as_deref()),
-            ("action", action.as_deref()),
-            ("after", query.after.as_ref().map(|c| c.0.as_str())),
-        ]);
-        self.get(format!("/audit{query}")).await
+        self.get(paths::audit(&query)).await
     }
 
     async fn engines(&self) -> Result<Vec<EngineView>, Problem> {
