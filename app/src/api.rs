@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use crate::model::{
     AuditPage, AuditQuery, Breaker, BulkOutcome, BulkRequest, EngineView, KeyId, KeyView, MadeKey, NewKey, Overview,
     PendingChange, PendingDetail, PendingPage, PendingQuery, Problem, RecordId, Replay, ReplayId, ReplayPreview,
-    ReplayRequest, Series, SeriesQuery, TestAnswer, TripRequest, UpstreamPut, UpstreamVersion, UpstreamView,
+    ReplayRequest, RetryStat, Series, SeriesQuery, TestAnswer, TripRequest, UpstreamPut, UpstreamVersion, UpstreamView,
 };
 
 /// The operator's API.
@@ -76,6 +76,8 @@ pub trait Api: Send + Sync + 'static {
     async fn delete_upstream(&self, name: String) -> Result<(), Problem>;
     /// Its versions, newest first.
     async fn upstream_versions(&self, name: String) -> Result<Vec<UpstreamVersion>, Problem>;
+    /// What its retries brought in the last seven days (F10).
+    async fn retries(&self, name: String) -> Result<Vec<RetryStat>, Problem>;
     /// One real call to it.
     async fn test_upstream(&self, name: String) -> Result<TestAnswer, Problem>;
 }

@@ -38,6 +38,13 @@ pub async fn measure(app: Arc<App>) {
         if let Err(error) = app.store.save_samples(samples(&app, written)).await {
             tracing::warn!(%error, "a sample was not kept");
         }
+        let retries = app.retries.take();
+        if !retries.is_empty()
+            && let Err(error) = app.store.add_retries(retries.clone(), now).await
+        {
+            tracing::warn!(%error, "what retries brought was not written down yet");
+            app.retries.put_back(retries);
+        }
         if stopping {
             return;
         }

@@ -17,6 +17,7 @@
     )
 )]
 
+pub mod alerts;
 pub mod classify;
 pub mod cli;
 pub mod clock;

@@ -122,6 +122,8 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
         keys: keys::Keys::default(),
         permits: crate::permits::Permits::default(),
         engines: crate::engines::Engines::default(),
+        retries: crate::telemetry::Retries::default(),
+        alerts_wake: Notify::new(),
         limits: config.limits,
         retention: config.retention,
         replays_wake: Notify::new(),
@@ -134,7 +136,7 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
     app.keys.load(&app.store.keys().await?);
     let new = seed(&app).await?;
     open_upstreams(&app, &new).await?;
-    start_tasks(&app)?;
+    start_tasks(&app, config.alert_webhook.clone())?;
     let access = Access {
         app: app.clone(),
         public_hosts: config.public_hosts.into(),
@@ -221,14 +223,15 @@ async fn open_upstreams(app: &Arc<App>, new: &BTreeSet<String>) -> Result<(), St
     Ok(())
 }
 
-fn start_tasks(app: &Arc<App>) -> Result<(), StartError> {
+fn start_tasks(app: &Arc<App>, alert_webhook: Option<reqwest::Url>) -> Result<(), StartError> {
     let client = reqwest::Client::builder()
         .redirect(reqwest::redirect::Policy::none())
         .no_proxy()
         .build()
         .map_err(|e| StartError::Tls(e.to_string()))?;
     app.tasks.spawn(dispatch::replays::run(app.clone()));
-    app.tasks.spawn(dispatch::callbacks::run(app.clone(), client));
+    app.tasks.spawn(dispatch::callbacks::run(app.clone(), client.clone()));
+    app.tasks.spawn(crate::alerts::run(app.clone(), alert_webhook, client));
     app.tasks.spawn(rest::events::run(app.clone()));
     app.tasks.spawn(crate::housekeeping::measure(app.clone()));
     app.tasks.spawn(crate::housekeeping::sweep(app.clone()));

@@ -167,6 +167,10 @@ pub struct App {
     pub permits: crate::permits::Permits,
     /// Who calls and who reports.
     pub engines: crate::engines::Engines,
+    /// What retries bring.
+    pub retries: crate::telemetry::Retries,
+    /// Something happened that may be worth an alert: look now.
+    pub alerts_wake: Notify,
     /// Sizes.
     pub limits: Limits,
     /// What is kept how long.

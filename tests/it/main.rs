@@ -5,6 +5,7 @@ mod audit;
 mod bad_input;
 mod cli;
 mod clients;
+mod fme;
 mod gateway;
 mod kill;
 mod permits;

@@ -1,5 +1,6 @@
 //! What watches it: Prometheus, load balancers, logs, browsers without scripts.
 
+mod alerts;
 mod metrics;
 mod pages;
 

@@ -15,8 +15,8 @@ use crate::{
     model::{
         AuditPage, AuditQuery, Breaker, BulkOutcome, BulkRequest, EngineView, KeyId, KeyView, MadeKey, NewKey,
         Overview, PendingChange, PendingDetail, PendingPage, PendingQuery, Problem, RecordId, Replay, ReplayId,
-        ReplayPreview, ReplayRequest, Series, SeriesQuery, TestAnswer, TripRequest, UpstreamPut, UpstreamVersion,
-        UpstreamView,
+        ReplayPreview, ReplayRequest, RetryStat, Series, SeriesQuery, TestAnswer, TripRequest, UpstreamPut,
+        UpstreamVersion, UpstreamView,
     },
     paths::{self, escape},
 };
@@ -271,6 +271,13 @@ impl Api for Client {
             return Err(self.elsewhere());
         }
         self.get(format!("/upstreams/{}/versions", escape(&name))).await
+    }
+
+    async fn retries(&self, name: String) -> Result<Vec<RetryStat>, Problem> {
+        if !DESK {
+            return Err(self.elsewhere());
+        }
+        self.get(format!("/upstreams/{}/retries", escape(&name))).await
     }
 
     async fn test_upstream(&self, name: String) -> Result<TestAnswer, Problem> {

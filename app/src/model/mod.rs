@@ -12,6 +12,7 @@ pub mod permit;
 pub mod problem;
 pub mod record;
 pub mod replay;
+pub mod retries;
 pub mod series;
 pub mod upstream;
 
@@ -30,5 +31,6 @@ pub use permit::{PermitAsked, PermitGranted, PermitSettled, PermitState};
 pub use problem::Problem;
 pub use record::{Attempt, RecordState, RecordView};
 pub use replay::{Replay, ReplayPreview, ReplayRequest, ReplayState};
+pub use retries::RetryStat;
 pub use series::{Mark, Point, Series, SeriesQuery};
 pub use upstream::{FieldProblem, TestAnswer, UpstreamConfig, UpstreamPut, UpstreamVersion, UpstreamView};

@@ -66,6 +66,8 @@ pub struct Config {
     pub limits: Limits,
     /// What is kept how long.
     pub retention: Retention,
+    /// Where alerts are told.
+    pub alert_webhook: Option<reqwest::Url>,
     /// Upstreams that the file names.
     pub upstreams: BTreeMap<String, UpstreamConfig>,
 }
@@ -121,6 +123,7 @@ struct File {
     max_body_bytes: Option<u64>,
     result_body_bytes: Option<usize>,
     retention: FileRetention,
+    alert_webhook: Option<String>,
     upstream: Vec<toml::Table>,
 }
 
@@ -193,6 +196,7 @@ impl Config {
                 failure_body_bytes: defaults.failure_body_bytes,
             },
             retention: retention(&file.retention).map_err(invalid)?,
+            alert_webhook: alert_webhook(file.alert_webhook.as_deref()).map_err(invalid)?,
             upstreams: upstreams(file.upstream).map_err(invalid)?,
         };
         if !config.listen.ip().is_loopback() && config.password.is_none() {
@@ -234,6 +238,16 @@ fn retention(file: &FileRetention) -> Result<Retention, String> {
         samples: time("samples_d", file.samples_d, 86_400.0, defaults.samples)?,
         keep_bodies: file.keep_request_bodies,
     })
+}
+
+fn alert_webhook(url: Option<&str>) -> Result<Option<reqwest::Url>, String> {
+    url.map(|url| {
+        reqwest::Url::parse(url)
+            .ok()
+            .filter(|u| matches!(u.scheme(), "http" | "https") && u.has_host())
+            .ok_or_else(|| format!("alert_webhook = {url:?} is not an http or https address"))
+    })
+    .transpose()
 }
 
 fn upstreams(tables: Vec<toml::Table>) -> Result<BTreeMap<String, UpstreamConfig>, String> {

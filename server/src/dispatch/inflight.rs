@@ -10,6 +10,7 @@ use crate::{
     classify::{Failure, Verdict},
     clock::Millis,
     governor::{Permit, spec::counts_rate_limits},
+    operator::breakers,
     state::App,
     store::attempts::NewAttempt,
     telemetry::{Ended, Outcome},
@@ -96,6 +97,10 @@ impl InFlight {
         self.hold_if_asked(failure);
         if let Some(permit) = self.permit.take() {
             permit.settle(Settlement { tokens: Some(tokens.unwrap_or(self.estimate)), signal, sent });
+        }
+        // Only the upstream's own credential speaks for everybody; a worker's may be wrong for that worker alone.
+        if let Some(failure) = failure.filter(|f| f.authentication && self.settings.auth.is_some()) {
+            breakers::credentials_refused(&self.app, &self.upstream, failure);
         }
         let class = failure.map(|f| f.class);
         self.upstream.meter.ended(Ended {

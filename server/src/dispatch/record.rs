@@ -141,6 +141,9 @@ async fn attempt(
     let (verdict, answer) = exchange(app, &settings, &call, body, &flight).await;
     let status = answer.as_ref().map(|a| a.status).or_else(|| verdict.failure().and_then(|f| f.status));
     let made = flight.end(&verdict, status, id.as_i64().unsigned_abs());
+    if let Some(before) = record.error_class {
+        app.retries.made(&record.upstream, before, record.budget_attempts, verdict.failure().is_none());
+    }
     conclude(app, &settings, &record, made, verdict, answer).await;
 }
 

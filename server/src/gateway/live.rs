@@ -233,6 +233,7 @@ impl Live<'_> {
         let seen = Answer { status, headers: &from_upstream, body: &read.bytes, complete: read.whole, at };
         let verdict = classify::classify(settings.config.profile, &seen);
         let made = flight.end(&verdict, Some(status.as_u16()), number);
+        count_retry(app, &self.arrived.upstream.name, &self.attempts, verdict.failure().is_none());
         self.attempts.push(made);
         let mut from_upstream = from_upstream;
         if !read.whole {
@@ -249,6 +250,7 @@ impl Live<'_> {
     fn broke(&mut self, flight: InFlight, broken: Break, number: u64) -> Attempted {
         let callers_body = broken.how == Broken::CallersBody;
         let failure = broken.failure();
+        count_retry(self.app, &self.arrived.upstream.name, &self.attempts, false);
         self.attempts.push(flight.end(&Verdict::Failure(failure.clone()), None, number));
         Attempted::Failed(Box::new(Failed { failure, answer: None, callers_body }))
     }
@@ -322,6 +324,14 @@ impl Live<'_> {
 
 fn kept_as(id: RecordId) -> String {
     format!("the call is kept for triage as record {id}")
+}
+
+/// Counts what a retry brought (F10): the attempt that followed these.
+pub(super) fn count_retry(app: &App, upstream: &str, before: &[NewAttempt], succeeded: bool) {
+    if let Some(failure) = before.last().and_then(|attempt| attempt.failure.as_ref()) {
+        let attempt = u32::try_from(before.len() + 1).unwrap_or(u32::MAX);
+        app.retries.made(upstream, failure.class, attempt, succeeded);
+    }
 }
 
 /// Keeps a failed call for triage; false if the store refused it (the caller still gets its answer).

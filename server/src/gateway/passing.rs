@@ -96,6 +96,7 @@ impl Going {
         };
         let after = self.after;
         let made = self.flight.end(&verdict, Some(self.status), after.id.as_i64().unsigned_abs());
+        super::live::count_retry(&after.app, &after.record.upstream, &after.attempts, verdict.failure().is_none());
         let Verdict::Failure(failure) = verdict else { return };
         let app = after.app.clone();
         let mut attempts = after.attempts;

@@ -3,19 +3,21 @@
 use std::{sync::Arc, time::Duration};
 
 use app::model::{
-    Action, Breaker, BreakerState, Problem, TripRequest,
+    Action, Breaker, BreakerState, Problem, TripRequest, Via,
     breaker::{BreakerCause, Forced},
 };
 use limiter::{Cause, Computed, MinSamples, Transition};
 
 use super::Actor;
 use crate::{
-    clock::Millis, governor::spec::scheduler_spec, rest::problem, state::App, store::breakers::NewChange,
-    upstream::Upstream,
+    classify::Failure, clock::Millis, governor::spec::scheduler_spec, rest::problem, state::App,
+    store::breakers::NewChange, upstream::Upstream,
 };
 
 /// Longest trip: one that nobody remembers must end by itself.
 const LONGEST_S: u64 = 24 * 60 * 60;
+/// Who trips breakers on behalf of the program.
+pub const PROGRAM: &str = "penstock";
 /// Changes shown.
 const HISTORY: u32 = 20;
 
@@ -237,4 +239,27 @@ pub async fn restore(app: &App) -> Result<(), crate::store::StoreError> {
         }
     }
     Ok(())
+}
+
+/// The upstream refused the credential that the gateway puts in (401, 403): every further call would fail, and some providers ban a
+/// key that goes on trying. So nothing is sent until a person acts (F11); records wait.
+pub fn credentials_refused(app: &Arc<App>, upstream: &Arc<Upstream>, failure: &Failure) {
+    if upstream.forced().is_some() {
+        return;
+    }
+    let status = failure.status.map_or_else(String::new, |status| format!(" ({status})"));
+    let reason = format!("the upstream refuses the credentials{status}: {}", failure.message_or_rule());
+    let until = app.clock.wall().plus(Duration::from_secs(LONGEST_S)).to_utc();
+    let forced = Forced::Open { until, reason: reason.clone(), who: PROGRAM.to_owned() };
+    // At once in memory, so that the next call is held back already; on disk a moment later.
+    apply(app, upstream, Some(forced.clone()));
+    let (app, name) = (app.clone(), upstream.name.clone());
+    app.tasks.clone().spawn(async move {
+        let actor = Actor { who: PROGRAM.to_owned(), via: Via::Program };
+        let action = ("forced_open", Action::BreakerTripped);
+        if let Err(problem) = force(&app, &name, Some(forced), action, Some(reason), &actor).await {
+            tracing::error!(upstream = name, %problem, "the pause could not be written down");
+        }
+        app.alerts_wake.notify_one();
+    });
 }

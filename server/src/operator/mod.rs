@@ -7,8 +7,8 @@ use app::{
     model::{
         Action, AuditPage, AuditQuery, Breaker, BulkOutcome, BulkRequest, EngineView, KeyId, KeyView, MadeKey, NewKey,
         Overview, PendingChange, PendingDetail, PendingPage, PendingQuery, Problem, RecordId, Replay, ReplayId,
-        ReplayPreview, ReplayRequest, Series, SeriesQuery, TestAnswer, TripRequest, UpstreamPut, UpstreamVersion,
-        UpstreamView, Via,
+        ReplayPreview, ReplayRequest, RetryStat, Series, SeriesQuery, TestAnswer, TripRequest, UpstreamPut,
+        UpstreamVersion, UpstreamView, Via,
     },
 };
 use async_trait::async_trait;
@@ -23,6 +23,7 @@ pub mod overview;
 mod pending;
 pub mod records;
 mod replays;
+mod retries;
 mod series;
 pub mod upstreams;
 
@@ -164,6 +165,10 @@ impl Api for Operator {
 
     async fn upstream_versions(&self, name: String) -> Result<Vec<UpstreamVersion>, Problem> {
         upstreams::versions(&self.app, &name).await
+    }
+
+    async fn retries(&self, name: String) -> Result<Vec<RetryStat>, Problem> {
+        retries::read(&self.app, &name).await
     }
 
     async fn test_upstream(&self, name: String) -> Result<TestAnswer, Problem> {

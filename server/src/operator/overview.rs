@@ -24,7 +24,8 @@ pub fn requests_left(levels: &Levels) -> u64 {
     }
 }
 
-fn verdict(utilisation: f64, band: (f64, f64), work_waits: bool) -> Verdict {
+/// How a utilisation stands to its band; below it is a finding only while work waits (G10).
+pub fn verdict(utilisation: f64, band: (f64, f64), work_waits: bool) -> Verdict {
     if utilisation > band.1 {
         Verdict::Over
     } else if utilisation >= band.0 {

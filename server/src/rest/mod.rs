@@ -227,6 +227,11 @@ async fn upstream_versions(op: Op, At(name): At<String>) -> Answer {
     Ok(json(&op.upstream_versions(name).await?))
 }
 
+async fn retries(op: Op, At(name): At<String>) -> Answer {
+    use app::api::Api;
+    Ok(json(&op.retries(name).await?))
+}
+
 async fn test_upstream(op: Op, At(name): At<String>) -> Answer {
     use app::api::Api;
     Ok(json(&op.test_upstream(name).await?))
@@ -261,6 +266,7 @@ pub fn operator_routes() -> Router<Arc<App>> {
         .route("/upstreams", get(upstreams))
         .route("/upstreams/{name}", get(upstream).put(put_upstream).delete(delete_upstream))
         .route("/upstreams/{name}/versions", get(upstream_versions))
+        .route("/upstreams/{name}/retries", get(retries))
         .route("/upstreams/{name}/test", post(test_upstream))
         .route("/events", get(events::stream))
         .fallback(not_found)

@@ -20,6 +20,7 @@ pub mod pending;
 pub mod records;
 pub mod replays;
 pub mod retention;
+pub mod retries;
 mod rows;
 pub mod samples;
 pub mod sessions;

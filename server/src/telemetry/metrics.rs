@@ -157,6 +157,12 @@ impl Metrics {
         self.attempts.get_or_create(&ByOutcome { upstream: labels.upstream, outcome }).inc();
     }
 
+    /// Calls that ended so since the start: well, or in a class.
+    pub fn attempts_of(&self, upstream: &str, class: Option<ErrorClass>) -> u64 {
+        let outcome = class.map_or(Outcome::Success, Outcome::Failed);
+        self.attempts.get(&ByOutcome { upstream: upstream.to_owned(), outcome }).map_or(0, |counter| counter.get())
+    }
+
     /// We refused a call: `quota`, `breaker`, `queue`.
     pub fn refused(&self, upstream: &str, reason: &str) {
         self.refusals.get_or_create(&ByReason { upstream: upstream.to_owned(), reason: reason.to_owned() }).inc();
