@@ -77,7 +77,9 @@ impl Conditions {
             timeouts: total(Some(ErrorClass::Timeout)),
             content: total(Some(ErrorClass::ContentViolation)),
         };
-        let sums = self.sums.entry(upstream.name.clone()).or_default();
+        // Metrics begin at nought with the program, and an upstream that was not seen before with them.
+        let nought = Seen { at: now, calls: 0, timeouts: 0, content: 0 };
+        let sums = self.sums.entry(upstream.name.clone()).or_insert_with(|| VecDeque::from([nought]));
         sums.push_back(seen);
         // The newest that is old enough stays, to count from.
         while sums.get(1).is_some_and(|second| now.since(second.at) >= TIMEOUT_WINDOW) {
