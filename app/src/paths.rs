@@ -1,6 +1,8 @@
 //! The console's addresses and the API's, written in one place and escaped.
 
-use crate::model::{Action, AuditQuery, Disposition, ErrorClass, PendingFilter, PendingQuery, RecordId};
+use chrono::{DateTime, SecondsFormat, Utc};
+
+use crate::model::{Action, AuditQuery, Disposition, ErrorClass, PendingFilter, PendingQuery, Range, RecordId};
 
 /// The overview.
 pub const OVERVIEW: &str = "/";
@@ -113,9 +115,16 @@ pub fn quota(upstream: &str) -> String {
 }
 
 /// The overview of one upstream over a range.
-pub fn overview(upstream: Option<&str>, minutes: u32) -> String {
-    let minutes = (minutes != 60).then(|| minutes.to_string());
-    format!("{OVERVIEW}{}", query(&[("upstream", upstream), ("minutes", minutes.as_deref())]))
+pub fn overview(upstream: Option<&str>, range: Range) -> String {
+    let minutes = (range.minutes != 60 || range.until.is_some()).then(|| range.minutes.to_string());
+    let until = range.until.map(time);
+    let pairs = [("upstream", upstream), ("minutes", minutes.as_deref()), ("until", until.as_deref())];
+    format!("{OVERVIEW}{}", query(&pairs))
+}
+
+/// A time in a query.
+pub fn time(at: DateTime<Utc>) -> String {
+    at.to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 
 /// Sets a preference and comes back. Answered by the server outside the pages: links to it need `rel="external"`.
@@ -136,7 +145,9 @@ mod tests {
     #[test]
     fn a_plain_page_has_no_query() {
         assert_eq!(pending(&PendingFilter::default()), "/pending");
-        assert_eq!(overview(None, 60), "/");
-        assert_eq!(overview(Some("vision"), 15), "/?upstream=vision&minutes=15");
+        assert_eq!(overview(None, Range::HOUR), "/");
+        assert_eq!(overview(Some("vision"), Range::last(15)), "/?upstream=vision&minutes=15");
+        let until = Some(DateTime::UNIX_EPOCH);
+        assert_eq!(overview(None, Range { minutes: 60, until }), "/?minutes=60&until=1970-01-01T00%3A00%3A00Z");
     }
 }

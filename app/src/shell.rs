@@ -23,6 +23,7 @@ pub fn shell(options: Option<LeptosOptions>) -> impl IntoView {
         view! {
             <link rel="stylesheet" href=format!("{folder}/app.css") />
             <link rel="icon" href=format!("{folder}/icon.svg") r#type="image/svg+xml" />
+            <link rel="manifest" href=format!("{folder}/manifest.webmanifest") />
             <HydrationScripts options />
         }
     });

@@ -128,7 +128,12 @@ impl Api for Client {
             return Err(self.elsewhere());
         }
         let minutes = query.minutes.to_string();
-        let query = paths::query(&[("upstream", Some(&query.upstream)), ("minutes", Some(&minutes))]);
+        let until = query.until.map(paths::time);
+        let query = paths::query(&[
+            ("upstream", Some(&query.upstream)),
+            ("minutes", Some(&minutes)),
+            ("until", until.as_deref()),
+        ]);
         self.get(format!("/series{query}")).await
     }
 

@@ -13,7 +13,7 @@ use crate::{
     i18n::{Catalogue, use_text},
     live::{Live, use_live},
     markup::view,
-    model::{ErrorClass, Mark, Point, Series},
+    model::{ErrorClass, Mark, Point, Range, Series},
 };
 
 /// Labels on the time axis, both ends included.
@@ -29,12 +29,40 @@ fn top_of(points: &[Point]) -> f64 {
     points.iter().map(|p| p.utilisation).filter(|u| u.is_finite()).fold(1.08, f64::max).min(3.0) * 1.02
 }
 
-/// The chart, the breaker's lane below it, and the same as a table.
-pub(crate) fn utilisation_chart(series: &Series, band: (f64, f64)) -> AnyView {
+/// Where the pointer is over the charts of a page, as a share of their range.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Cursor(RwSignal<Option<f64>>);
+
+impl Cursor {
+    /// Where it is.
+    pub(crate) fn get(self) -> Option<f64> {
+        self.0.get()
+    }
+
+    /// Follows a pointer over a surface.
+    pub(crate) fn follow(self, event: &leptos::ev::PointerEvent) {
+        self.0.set(share_of(event));
+    }
+
+    /// The pointer has left.
+    pub(crate) fn leave(self) {
+        self.0.set(None);
+    }
+}
+
+/// Where an event is over its surface, 0 to 1.
+fn share_of(event: &leptos::ev::PointerEvent) -> Option<f64> {
+    use leptos::wasm_bindgen::JsCast as _;
+    let surface = event.current_target()?.dyn_into::<web_sys::HtmlElement>().ok()?;
+    Some((f64::from(event.offset_x()) / f64::from(surface.client_width().max(1))).clamp(0.0, 1.0))
+}
+
+/// The chart, the breaker's lane below it, and the same as a table. A part that is marked by dragging is told to `zoom`.
+pub(crate) fn utilisation_chart(series: &Series, band: (f64, f64), cursor: Cursor, zoom: Callback<Range>) -> AnyView {
     let (text, live) = (use_text(), use_live());
     let top = top_of(&series.points);
     let show = axis_show((series.to - series.from).num_minutes());
-    let cursor = RwSignal::new(None::<usize>);
+    let drawn = RwSignal::new(None::<(f64, f64)>);
     let stretches = plot::stretches(&series.points, series.from, series.to, series.step_s);
     view! {
         <div class="chart">
@@ -44,9 +72,10 @@ pub(crate) fn utilisation_chart(series: &Series, band: (f64, f64)) -> AnyView {
                     {course(series, top)}
                     {marks(text, series)}
                     {axis(live, series.from, series.to, show)}
+                    {marked(drawn)}
                     {pointer(series, top, cursor)}
                 </svg>
-                {reading(text, live, series, show, cursor)}
+                {reading(text, live, series, show, cursor, drawn, zoom)}
             </div>
             <div class="lane-row">
                 <span class="lane-name" aria-hidden="true">{text.overview.breaker_lane}</span>
@@ -170,51 +199,84 @@ fn axis(live: Live, from: DateTime<Utc>, to: DateTime<Utc>, show: Show) -> AnyVi
         .into_any()
 }
 
+/// The part that is being marked.
+fn marked(drawn: RwSignal<Option<(f64, f64)>>) -> AnyView {
+    (move || {
+        drawn.get().map(|(a, b)| {
+            view! { <rect class="marked" x=at(a.min(b)) width=at((a - b).abs()) y="0" height="100%" /> }
+        })
+    })
+    .into_any()
+}
+
+/// The point under a share of the range.
+fn under(points: &[Point], (from, to, step_s): (DateTime<Utc>, DateTime<Utc>, u32), share: f64) -> Option<usize> {
+    let step = chrono::TimeDelta::seconds(step_s.into());
+    points.iter().position(|p| (plot::place(from, to, p.at)..plot::place(from, to, p.at + step)).contains(&share))
+}
+
 /// The line under the pointer.
-fn pointer(series: &Series, top: f64, cursor: RwSignal<Option<usize>>) -> AnyView {
+fn pointer(series: &Series, top: f64, cursor: Cursor) -> AnyView {
     let half = chrono::TimeDelta::milliseconds(i64::from(series.step_s) * 500);
     let places: Vec<(String, String)> = series
         .points
         .iter()
         .map(|p| (at(plot::place(series.from, series.to, p.at + half)), at(1.0 - p.utilisation / top)))
         .collect();
+    let (points, range) = (series.points.clone(), (series.from, series.to, series.step_s));
     (move || {
-        cursor.get().and_then(|i| places.get(i).cloned()).map(|(x, y)| {
-            view! {
-                <line class="cursor" x1=x.clone() x2=x.clone() y1="0" y2="100%" />
-                <circle class="cursor-dot" cx=x cy=y r="3.5" />
-            }
-        })
+        cursor.get().and_then(|share| under(&points, range, share)).and_then(|i| places.get(i).cloned()).map(
+            |(x, y)| {
+                view! {
+                    <line class="cursor" x1=x.clone() x2=x.clone() y1="0" y2="100%" />
+                    <circle class="cursor-dot" cx=x cy=y r="3.5" />
+                }
+            },
+        )
     })
     .into_any()
 }
 
-/// The surface that follows the pointer, and what it reads there.
+/// The surface that follows the pointer, lets a part be marked, and reads what is there.
 fn reading(
     text: &'static Catalogue,
     live: Live,
     series: &Series,
     show: Show,
-    cursor: RwSignal<Option<usize>>,
+    cursor: Cursor,
+    drawn: RwSignal<Option<(f64, f64)>>,
+    zoom: Callback<Range>,
 ) -> AnyView {
     let show = if show == Show::Day { Show::DayMinute } else { show };
     let points = StoredValue::new(series.points.clone());
-    let (from, to, step) = (series.from, series.to, i64::from(series.step_s));
+    let (from, to, step_s) = (series.from, series.to, series.step_s);
     let follow = move |event: leptos::ev::PointerEvent| {
-        use leptos::wasm_bindgen::JsCast as _;
-        let Some(surface) = event.current_target().and_then(|t| t.dyn_into::<web_sys::HtmlElement>().ok()) else {
-            return;
-        };
-        let share = f64::from(event.offset_x()) / f64::from(surface.client_width().max(1));
-        let step = chrono::TimeDelta::seconds(step);
-        cursor.set(points.with_value(|points| {
-            points
-                .iter()
-                .position(|p| (plot::place(from, to, p.at)..plot::place(from, to, p.at + step)).contains(&share))
-        }));
+        cursor.follow(&event);
+        if let (Some((start, _)), Some(now)) = (drawn.get_untracked(), share_of(&event)) {
+            drawn.set(Some((start, now)));
+        }
+    };
+    // A finger scrolls the page; a mouse or a pen draws.
+    let begin = move |event: leptos::ev::PointerEvent| {
+        if event.button() == 0 && event.pointer_type() != "touch" {
+            drawn.set(share_of(&event).map(|share| (share, share)));
+        }
+    };
+    let end = move |_| {
+        if let Some((a, b)) = drawn.get_untracked() {
+            drawn.set(None);
+            if (a - b).abs() > 0.01 {
+                zoom.run(Range::between(from, to, (a, b)));
+            }
+        }
+    };
+    let leave = move |_| {
+        cursor.leave();
+        drawn.set(None);
     };
     let words = move || {
-        let point = points.with_value(|points| cursor.get().and_then(|i| points.get(i).cloned()))?;
+        let share = cursor.get()?;
+        let point = points.with_value(|p| under(p, (from, to, step_s), share).and_then(|i| p.get(i).cloned()))?;
         let failed: u64 = point.failures.iter().sum();
         Some(format!(
             "{}  ·  {}  ·  {} {}  ·  429 {}  ·  {} {}",
@@ -228,7 +290,14 @@ fn reading(
         ))
     };
     view! {
-        <div class="surface" aria-hidden="true" on:pointermove=follow on:pointerleave=move |_| cursor.set(None)></div>
+        <div
+            class="surface"
+            aria-hidden="true"
+            on:pointermove=follow
+            on:pointerdown=begin
+            on:pointerup=end
+            on:pointerleave=leave
+        ></div>
         <div class="reading" aria-hidden="true">{words}</div>
     }
     .into_any()

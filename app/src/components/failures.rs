@@ -2,7 +2,13 @@
 
 use leptos::prelude::*;
 
-use super::{band::at, chart::axis_show, plot, state::class_colour, time::time_text};
+use super::{
+    band::at,
+    chart::{Cursor, axis_show},
+    plot,
+    state::class_colour,
+    time::time_text,
+};
 use crate::{
     i18n::use_text,
     live::use_live,
@@ -15,7 +21,7 @@ use crate::{
 const BARS: usize = 40;
 
 /// The bars.
-pub(crate) fn failures_chart(series: &Series) -> AnyView {
+pub(crate) fn failures_chart(series: &Series, cursor: Cursor) -> AnyView {
     let (text, live) = (use_text(), use_live());
     let buckets = plot::buckets(&series.points, series.step_s, BARS);
     let most = plot::ceiling(buckets.iter().map(plot::Bucket::failed).max().unwrap_or(0));
@@ -65,10 +71,17 @@ pub(crate) fn failures_chart(series: &Series) -> AnyView {
                     <text class="y" x="-8" y="0" dy="4">{text.number(most)}</text>
                     <text class="y" x="-8" y="100%" dy="4">"0"</text>
                     {bars}
+                    {move || cursor.get().map(|share| view! { <line class="cursor" x1=at(share) x2=at(share) y1="0" y2="100%" /> })}
                     {label(series.from, "x first", "0%")}
                     {label(series.from + (series.to - series.from) / 2, "x", "50%")}
                     {label(series.to, "x last", "100%")}
                 </svg>
+                <div
+                    class="surface"
+                    aria-hidden="true"
+                    on:pointermove=move |event| cursor.follow(&event)
+                    on:pointerleave=move |_| cursor.leave()
+                ></div>
             </div>
         </div>
     }

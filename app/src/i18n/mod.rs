@@ -24,7 +24,7 @@ pub use format::{Moment, age_s, whole};
 pub use overview::OverviewText;
 pub use pending::{DecideText, DetailText, PendingText};
 pub use problems::ProblemsText;
-pub use quotas::{FieldsText, QuotasText};
+pub use quotas::{FieldsText, QuotasText, RetriesText};
 pub use replays::ReplaysText;
 pub use words::Words;
 

@@ -32,5 +32,5 @@ pub use problem::Problem;
 pub use record::{Attempt, RecordState, RecordView};
 pub use replay::{Replay, ReplayPreview, ReplayRequest, ReplayState};
 pub use retries::RetryStat;
-pub use series::{Mark, Point, Series, SeriesQuery};
+pub use series::{Mark, Point, Range, Series, SeriesQuery};
 pub use upstream::{FieldProblem, TestAnswer, UpstreamConfig, UpstreamPut, UpstreamVersion, UpstreamView};

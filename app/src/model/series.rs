@@ -14,6 +14,50 @@ pub struct SeriesQuery {
     /// How far back; 15, 60, 360, 1440 or 10080 are what the console asks for.
     #[serde(default = "an_hour")]
     pub minutes: u32,
+    /// Where it ends; none: now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<DateTime<Utc>>,
+}
+
+/// A stretch of time that charts show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Range {
+    /// Its length.
+    pub minutes: u32,
+    /// Its end; none: now, and it goes on.
+    pub until: Option<DateTime<Utc>>,
+}
+
+impl Range {
+    /// A week, the longest.
+    pub const LONGEST: u32 = 7 * 24 * 60;
+    /// The shortest: below it, samples of ten seconds are no course any more.
+    pub const SHORTEST: u32 = 5;
+    /// The last hour.
+    pub const HOUR: Self = Self { minutes: 60, until: None };
+
+    /// So many minutes up to now.
+    pub const fn last(minutes: u32) -> Self {
+        Self { minutes, until: None }
+    }
+
+    /// The part of `from` to `to` between two shares of it, widened to the shortest range.
+    pub fn between(from: DateTime<Utc>, to: DateTime<Utc>, shares: (f64, f64)) -> Self {
+        let whole = (to - from).num_seconds().max(1) as f64;
+        let (low, high) = (shares.0.min(shares.1).clamp(0.0, 1.0), shares.0.max(shares.1).clamp(0.0, 1.0));
+        let at = |share: f64| from + chrono::TimeDelta::seconds(rounded(whole * share));
+        let least = i64::from(Self::SHORTEST) * 60;
+        let length = (at(high) - at(low)).num_seconds().max(least);
+        let middle = at(low) + (at(high) - at(low)) / 2;
+        let until = (middle + chrono::TimeDelta::seconds((length + 1) / 2)).min(to);
+        let minutes = u32::try_from((length + 59) / 60).unwrap_or(Self::LONGEST).min(Self::LONGEST);
+        Self { minutes, until: Some(until) }
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "seconds of at most a week")]
+fn rounded(seconds: f64) -> i64 {
+    seconds.round() as i64
 }
 
 const fn an_hour() -> u32 {
@@ -72,4 +116,21 @@ pub struct Series {
     pub points: Vec<Point>,
     /// The marks within the range.
     pub marks: Vec<Mark>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_zoom_is_the_part_that_was_marked_and_never_too_short() {
+        let from = DateTime::UNIX_EPOCH;
+        let to = from + chrono::TimeDelta::hours(10);
+        let minute = |n: i64| Some(from + chrono::TimeDelta::minutes(n));
+        let zoom = |a, b| Range::between(from, to, (a, b));
+        assert_eq!(zoom(0.25, 0.5), Range { minutes: 150, until: minute(300) });
+        assert_eq!(zoom(0.5, 0.25), zoom(0.25, 0.5), "whichever way it was drawn");
+        assert_eq!(zoom(0.999, 1.0), Range { minutes: 5, until: minute(600) });
+        assert_eq!(zoom(-1.0, 9.0), Range { minutes: 600, until: minute(600) });
+    }
 }

@@ -46,7 +46,7 @@ async fn upstream_now(app: &App, upstream: &Upstream, waiting: u64, now: Millis)
     let band = (config.target.low, config.target.high);
     let spark = app
         .store
-        .points(&upstream.name, Millis(now.0 - SPARK_MS), STEP_S * 3)
+        .points(&upstream.name, Millis(now.0 - SPARK_MS), now, STEP_S * 3)
         .await
         .map_err(|e| problem::store(&e))?
         .into_iter()

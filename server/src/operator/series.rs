@@ -2,26 +2,25 @@
 
 use std::sync::Arc;
 
-use app::model::{Mark, Problem, Series, SeriesQuery};
+use app::model::{Mark, Problem, Range, Series, SeriesQuery};
 
 use crate::{clock::Millis, rest::problem, state::App, store::samples::STEP_S};
 
 /// Steps that a chart shows at most.
 const STEPS: u32 = 180;
-/// A week.
-const LONGEST: u32 = 7 * 24 * 60;
 
 pub(super) async fn read(app: &Arc<App>, query: SeriesQuery) -> Result<Series, Problem> {
     if app.upstreams.get(&query.upstream).is_none() {
         return Err(problem::unknown_upstream(app, &query.upstream));
     }
-    let minutes = query.minutes.clamp(1, LONGEST);
+    let minutes = query.minutes.clamp(1, Range::LONGEST);
     let step_s = (minutes * 60).div_ceil(STEPS).div_ceil(STEP_S).max(1) * STEP_S;
     let now = app.clock.wall();
+    let to = query.until.map_or(now, Millis::from).min(now);
     let step_ms = i64::from(step_s) * 1_000;
-    let from = Millis((now.0 - i64::from(minutes) * 60_000).div_euclid(step_ms) * step_ms);
+    let from = Millis((to.0 - i64::from(minutes) * 60_000).div_euclid(step_ms) * step_ms);
     let failed = |e: crate::store::StoreError| problem::store(&e);
-    let points = app.store.points(&query.upstream, from, step_s).await.map_err(failed)?;
+    let points = app.store.points(&query.upstream, from, to, step_s).await.map_err(failed)?;
     let mut marks: Vec<Mark> = app
         .store
         .breaker_marks(&query.upstream, from)
@@ -45,6 +44,7 @@ pub(super) async fn read(app: &Arc<App>, query: SeriesQuery) -> Result<Series, P
         kind: "quota".to_owned(),
         text: format!("v{}", v.version),
     }));
+    marks.retain(|mark| mark.at <= to.to_utc());
     marks.sort_by_key(|m| m.at);
-    Ok(Series { upstream: query.upstream, step_s, from: from.to_utc(), to: now.to_utc(), points, marks })
+    Ok(Series { upstream: query.upstream, step_s, from: from.to_utc(), to: to.to_utc(), points, marks })
 }

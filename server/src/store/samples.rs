@@ -52,17 +52,24 @@ impl Store {
     }
 
     /// Samples of an upstream from `from` on, gathered into steps of `step_s` seconds.
-    pub async fn points(&self, upstream: &str, from: Millis, step_s: u32) -> Result<Vec<Point>, StoreError> {
+    pub async fn points(
+        &self,
+        upstream: &str,
+        from: Millis,
+        to: Millis,
+        step_s: u32,
+    ) -> Result<Vec<Point>, StoreError> {
         let rows = sqlx::query(
             "select (at / (?1 * 1000)) * (?1 * 1000) as slot, avg(utilisation) as utilisation, sum(accepted) as accepted, \
              sum(refused) as refused, sum(rate_limited) as rate_limited, sum(timeout) as timeout, sum(server_error) as server_error, \
              sum(content_violation) as content_violation, sum(client_error) as client_error, \
              iif(max(breaker = 'open'), 'open', iif(max(breaker = 'half_open'), 'half_open', 'closed')) as breaker, \
-             max(queued) as queued from sample where upstream = ?2 and at >= ?3 group by slot order by slot",
+             max(queued) as queued from sample where upstream = ?2 and at >= ?3 and at <= ?4 group by slot order by slot",
         )
         .bind(step_s)
         .bind(upstream)
         .bind(from.0)
+        .bind(to.0)
         .fetch_all(self.readers())
         .await?;
         rows.iter()

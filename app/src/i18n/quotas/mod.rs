@@ -1,8 +1,10 @@
 //! The text of the Quotas pages.
 
 mod fields;
+mod retries;
 
 pub use fields::FieldsText;
+pub use retries::RetriesText;
 
 /// See the module.
 #[derive(Debug)]
@@ -87,6 +89,7 @@ pub struct QuotasText {
     pub delete_why: &'static str,
     pub deleted: fn(name: &str) -> String,
     pub fields: FieldsText,
+    pub retries: RetriesText,
 }
 
 pub(super) const EN: QuotasText = QuotasText {
@@ -178,6 +181,7 @@ pub(super) const EN: QuotasText = QuotasText {
     delete_why: "Calls to it are refused from now on, and its versions are gone. This can't be undone. It is refused while records wait for it.",
     deleted: |name| format!("{name} was deleted"),
     fields: fields::EN,
+    retries: retries::EN,
 };
 
 pub(super) const ZH: QuotasText = QuotasText {
@@ -267,4 +271,5 @@ pub(super) const ZH: QuotasText = QuotasText {
     delete_why: "此后对它的调用都会被拒绝，它的版本也会消失，无法撤销。仍有记录等待它时不能删除。",
     deleted: |name| format!("已删除 {name}"),
     fields: fields::ZH,
+    retries: retries::ZH,
 };

@@ -30,7 +30,7 @@ pub(crate) fn card(
     let name = upstream.name.clone();
     let href = {
         let name = name.clone();
-        move || paths::overview(Some(&name), chosen.read().minutes)
+        move || paths::overview(Some(&name), chosen.read().range)
     };
     let current = {
         let name = name.clone();

@@ -1,18 +1,19 @@
 //! The charts of one upstream.
 
 use leptos::prelude::*;
+use leptos_router::{NavigateOptions, hooks::use_navigate};
 use serde::{Deserialize, Serialize};
 
 use super::Chosen;
 use crate::{
     components::{
-        chart::utilisation_chart,
+        chart::{Cursor, utilisation_chart},
         failures::{failures_chart, failures_legend},
     },
     i18n::{Catalogue, use_text},
     live::use_live,
     markup::view,
-    model::{Problem, Series, SeriesQuery},
+    model::{Problem, Range, Series, SeriesQuery},
     paths,
     query::use_query,
 };
@@ -23,7 +24,7 @@ struct Charted {
     series: Series,
     band: (f64, f64),
     names: Vec<String>,
-    minutes: u32,
+    range: Range,
 }
 
 /// The two panels, placed by the page.
@@ -64,34 +65,45 @@ pub(crate) fn charts(chosen: Memo<Chosen>) -> Charts {
                     (None, Some(name)) => name,
                     (None, None) => return Ok::<Option<Charted>, Problem>(None),
                 };
-                let series = api.series(SeriesQuery { upstream: name, minutes: chosen.minutes }).await?;
+                let series = api
+                    .series(SeriesQuery { upstream: name, minutes: chosen.range.minutes, until: chosen.range.until })
+                    .await?;
                 Ok(Some(Charted {
                     band: upstream.map_or((0.7, 0.9), |u| u.band),
                     names: overview.upstreams.iter().map(|u| u.name.clone()).collect(),
-                    minutes: chosen.minutes,
+                    range: chosen.range,
                     series,
                 }))
             }
         },
     )
     .refetch_when(move || {
-        let pace = pace(chosen.read().minutes);
-        live.overview.with(|o| o.as_ref().map(|o| o.now.timestamp() / pace))
+        let range = chosen.read().range;
+        // A range that stands still does not change any more.
+        let goes_on = range.until.is_none();
+        live.overview.with(|o| o.as_ref().filter(|_| goes_on).map(|o| o.now.timestamp() / pace(range.minutes)))
+    });
+    // One pointer for both charts: what happened at the same time stands under the same line.
+    let cursor = Cursor::default();
+    let go = use_navigate();
+    let zoom = Callback::new(move |range: Range| {
+        let upstream = chosen.read_untracked().upstream.clone();
+        go(&paths::overview(upstream.as_deref(), range), NavigateOptions::default());
     });
     Charts {
-        utilisation: query.view(move |charted| charted.map(|c| utilisation(text, &c)).into_any()),
-        failures: query.view_quietly(move |charted| charted.map(|c| failures(text, &c.series)).into_any()),
+        utilisation: query.view(move |charted| charted.map(|c| utilisation(text, &c, cursor, zoom)).into_any()),
+        failures: query.view_quietly(move |charted| charted.map(|c| failures(text, &c.series, cursor)).into_any()),
     }
 }
 
-fn utilisation(text: &'static Catalogue, charted: &Charted) -> AnyView {
+fn utilisation(text: &'static Catalogue, charted: &Charted, cursor: Cursor, zoom: Callback<Range>) -> AnyView {
     let (o, series) = (&text.overview, &charted.series);
     let live = use_live();
     let (low, high) = charted.band;
     let body = if series.points.is_empty() {
         view! { <p class="muted nothing">{o.no_points}</p> }.into_any()
     } else {
-        utilisation_chart(series, charted.band)
+        utilisation_chart(series, charted.band, cursor, zoom)
     };
     let choice = (charted.names.len() > 1).then(|| {
         let links = charted
@@ -99,7 +111,7 @@ fn utilisation(text: &'static Catalogue, charted: &Charted) -> AnyView {
             .iter()
             .map(|name| {
                 let current = (*name == series.upstream).then_some("true");
-                let href = paths::overview(Some(name), charted.minutes);
+                let href = paths::overview(Some(name), charted.range);
                 view! { <a href=href aria-current=current>{name.clone()}</a> }
             })
             .collect_view();
@@ -114,7 +126,7 @@ fn utilisation(text: &'static Catalogue, charted: &Charted) -> AnyView {
             <header>
                 <h2>{format!("{} · {}", o.utilisation, series.upstream)}</h2>
                 <small>
-                    {o.utilisation_how} {move || (!live.hydrated.get()).then(|| format!(" · {}", text.common.utc))}
+                    {o.utilisation_how} <span class="needs-js">" · " {o.zoom_hint}</span> {move || (!live.hydrated.get()).then(|| format!(" · {}", text.common.utc))}
                 </small>
                 <ul class="legend">
                     <li>
@@ -138,11 +150,14 @@ fn utilisation(text: &'static Catalogue, charted: &Charted) -> AnyView {
     .into_any()
 }
 
-fn failures(text: &'static Catalogue, series: &Series) -> AnyView {
+fn failures(text: &'static Catalogue, series: &Series, cursor: Cursor) -> AnyView {
     let o = &text.overview;
     let none = series.points.iter().all(|p| p.failures.iter().all(|n| *n == 0));
-    let body =
-        if none { view! { <p class="muted nothing">{o.no_failures}</p> }.into_any() } else { failures_chart(series) };
+    let body = if none {
+        view! { <p class="muted nothing">{o.no_failures}</p> }.into_any()
+    } else {
+        failures_chart(series, cursor)
+    };
     view! {
         <section class="panel charted">
             <header>

@@ -3,8 +3,10 @@
 mod action;
 mod card;
 mod charts;
+mod range;
 mod waiting;
 
+use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 use leptos_router::hooks::use_query_map;
 
@@ -13,8 +15,7 @@ use crate::{
     i18n::{Catalogue, use_text},
     live::use_live,
     markup::view,
-    model::Overview,
-    paths,
+    model::{Overview, Range},
 };
 
 /// What the address says: the upstream in the charts, and how far back.
@@ -22,8 +23,8 @@ use crate::{
 pub(crate) struct Chosen {
     /// None: the first one.
     upstream: Option<String>,
-    /// One of the ranges offered.
-    minutes: u32,
+    /// The stretch of time.
+    range: Range,
 }
 
 /// `/`
@@ -33,9 +34,13 @@ pub(crate) fn OverviewPage() -> impl IntoView {
     let query = use_query_map();
     let chosen = Memo::new(move |_| {
         let query = query.read();
-        let minutes = query.get("minutes").and_then(|m| m.parse().ok()).unwrap_or(60);
-        let offered = text.overview.ranges.iter().any(|(m, ..)| *m == minutes);
-        Chosen { upstream: query.get("upstream"), minutes: if offered { minutes } else { 60 } }
+        let minutes = query.get("minutes").and_then(|m| m.parse().ok()).unwrap_or(Range::HOUR.minutes);
+        let until = query.get("until").and_then(|until| DateTime::parse_from_rfc3339(&until).ok());
+        let range = Range {
+            minutes: minutes.clamp(Range::SHORTEST, Range::LONGEST),
+            until: until.map(|until| until.with_timezone(&Utc)),
+        };
+        Chosen { upstream: query.get("upstream"), range }
     });
     let charts = charts::charts(chosen);
     let summary = live.view(move |overview| match overview {
@@ -48,7 +53,7 @@ pub(crate) fn OverviewPage() -> impl IntoView {
         _ => ().into_any(),
     });
     view! {
-        <PageHeader title=text.overview.title>{ranges(text, chosen)}</PageHeader>
+        <PageHeader title=text.overview.title>{range::picker(text, chosen)}</PageHeader>
         {summary}
         {charts.utilisation}
         <div class="two">{charts.failures} {waiting}</div>
@@ -62,32 +67,6 @@ fn summary(text: &'static Catalogue, overview: &Overview, chosen: Memo<Chosen>) 
         <section class="ups" aria-label=text.overview.upstreams>
             {cards}
         </section>
-    }
-    .into_any()
-}
-
-fn ranges(text: &'static Catalogue, chosen: Memo<Chosen>) -> AnyView {
-    let links = text
-        .overview
-        .ranges
-        .iter()
-        .map(|(minutes, short, long)| {
-            let minutes = *minutes;
-            view! {
-                <a
-                    href=move || paths::overview(chosen.read().upstream.as_deref(), minutes)
-                    aria-current=move || (chosen.read().minutes == minutes).then_some("true")
-                    title=*long
-                >
-                    {*short}
-                </a>
-            }
-        })
-        .collect_view();
-    view! {
-        <div class="seg" role="group" aria-label=text.overview.range>
-            {links}
-        </div>
     }
     .into_any()
 }

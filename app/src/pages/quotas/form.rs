@@ -7,7 +7,7 @@ use leptos_router::hooks::use_params_map;
 
 use super::{
     draft::{self, Checked, Draft},
-    extra, fields, graph, inputs, save, versions,
+    extra, fields, graph, inputs, retries, save, versions,
 };
 use crate::{
     components::{
@@ -139,6 +139,7 @@ pub(crate) fn QuotaPage() -> impl IntoView {
             view! { <PageHeader title live=false /> }
         }}
         {loaded.view(move |found| page(loaded, found))}
+        {retries::section(name, loaded)}
         {versions::section(name, loaded)}
     }
 }

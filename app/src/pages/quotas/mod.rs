@@ -11,6 +11,7 @@ mod list;
 mod number;
 mod permitted;
 mod preset;
+mod retries;
 mod save;
 mod versions;
 
