@@ -20,6 +20,8 @@ pub const ENGINES: &str = "/engines";
 pub const AUDIT: &str = "/audit";
 /// The form for a new upstream.
 pub const NEW_QUOTA: &str = "/quotas/new";
+/// What the API is, for people. Written by the server outside the pages.
+pub const DOCS: &str = "/docs";
 /// Signing in.
 pub const LOGIN: &str = "/login";
 

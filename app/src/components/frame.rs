@@ -189,8 +189,12 @@ fn foot(text: &'static Catalogue) -> AnyView {
         }
     });
     let live = use_live();
-    let version =
-        live.view(|o| o.ok().map(|o| view! { <span class="version">{format!("v{}", o.version)}</span> }).into_any());
+    let version = live.view(|o| {
+        let version = o.ok().map(|o| format!("v{}", o.version));
+        version
+            .map(|version| view! { <a class="version" href=paths::DOCS rel="external" title="API">{version}</a> })
+            .into_any()
+    });
     let out = prefs.session.then(|| {
         view! {
             <form method="post" action="/logout">

@@ -61,6 +61,7 @@ words!(
 
 /// Which entries are meant.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct AuditQuery {
     /// Only what was done to this: an upstream's name, a record's, replay's or key's id.
@@ -76,6 +77,7 @@ pub struct AuditQuery {
 
 /// One field that is not what it was.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 pub struct AuditChange {
     /// Its dotted path, e.g. `quota.requests_per_minute`.
     pub field: String,
@@ -87,6 +89,7 @@ pub struct AuditChange {
 
 /// One thing that was done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 pub struct AuditEntry {
     /// Its number, rising.
     pub id: u64,
@@ -108,6 +111,7 @@ pub struct AuditEntry {
 
 /// A page of entries, newest first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 pub struct AuditPage {
     /// The entries.
     pub items: Vec<AuditEntry>,

@@ -19,6 +19,7 @@ words!(
 
 /// What a person has set over the computed state (B6).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", tag = "mode")]
 pub enum Forced {
     /// Held open.
@@ -44,6 +45,7 @@ pub enum Forced {
 
 /// Why the computed state is what it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", tag = "rule")]
 pub enum BreakerCause {
     /// Enough samples, and too many of them failed.
@@ -72,6 +74,7 @@ pub enum BreakerCause {
 
 /// A breaker.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 pub struct Breaker {
     /// The upstream's name (later also `upstream.dependency`).
     pub id: String,
@@ -114,6 +117,7 @@ impl Breaker {
 
 /// One change of a breaker's state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 pub struct BreakerChange {
     /// When.
     pub at: DateTime<Utc>,
@@ -129,6 +133,7 @@ pub struct BreakerChange {
 
 /// `POST /breakers/{id}/trip`. Both are required: a trip without an end is forgotten.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TripRequest {
     /// Why; shown to everybody.

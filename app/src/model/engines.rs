@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// `POST /engines/{id}/report`: how an engine stands with one upstream.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct EngineReport {
     /// The upstream.
@@ -18,6 +19,7 @@ pub struct EngineReport {
 
 /// What comes back: the engine's share until its lease ends (G2). Flat.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 pub struct EngineShare {
     /// The engine.
     pub engine: String,
@@ -35,6 +37,7 @@ pub struct EngineShare {
 
 /// An engine with one upstream, as the console shows it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 pub struct EngineView {
     /// The engine, by what it calls itself.
     pub engine: String,

@@ -69,6 +69,17 @@ macro_rules! id {
             }
         }
 
+        #[cfg(feature = "ssr")]
+        impl schemars::JsonSchema for $name {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({ "type": "string", "pattern": concat!("^", $prefix, "[0-9a-hjkmnp-tv-z]{13}$") })
+            }
+        }
+
         impl Serialize for $name {
             fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
                 to.collect_str(self)

@@ -7,6 +7,7 @@ use super::ids::KeyId;
 
 /// A key as it is listed: never the key itself, of which only a hash is kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 pub struct KeyView {
     /// Its id.
     pub id: KeyId,
@@ -26,6 +27,7 @@ pub struct KeyView {
 
 /// `POST /keys`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct NewKey {
     /// Whose it is to be: 1 to 64 characters.
@@ -34,6 +36,7 @@ pub struct NewKey {
 
 /// A key that was just made. Shown once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 pub struct MadeKey {
     /// As it is listed from now on.
     pub key: KeyView,

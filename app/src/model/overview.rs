@@ -25,6 +25,7 @@ words!(
 
 /// Counters that go up when something of the kind changed: a page refetches when its own went up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 pub struct Revisions {
     /// Pending records.
     pub pending: u64,
@@ -38,6 +39,7 @@ pub struct Revisions {
 
 /// One upstream, now.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 pub struct UpstreamNow {
     /// Its name.
     pub name: String,
@@ -83,6 +85,7 @@ pub struct UpstreamNow {
 
 /// Everything the first screen says, and what every page's navigation shows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 pub struct Overview {
     /// When this was read.
     pub now: DateTime<Utc>,

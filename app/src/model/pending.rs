@@ -11,6 +11,7 @@ use super::{
 
 /// Which pending records are meant. One predicate serves the list, its count and every bulk action.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct PendingFilter {
     /// Only this class.
@@ -41,11 +42,13 @@ impl PendingFilter {
 
 /// Where a list goes on: the position after the last row seen (keyset).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Cursor(pub String);
 
 /// A page of the list.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 pub struct PendingQuery {
     /// Which records.
     #[serde(flatten)]
@@ -57,6 +60,7 @@ pub struct PendingQuery {
 
 /// A number of rows; `capped` where counting stopped there ("10,000+").
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 pub struct Count {
     /// Rows counted.
     pub n: u64,
@@ -66,6 +70,7 @@ pub struct Count {
 
 /// One row of the list. Never the payload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 pub struct PendingItem {
     /// Its id.
     pub id: RecordId,
@@ -101,6 +106,7 @@ pub struct PendingItem {
 
 /// How many records a value of a facet has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 pub struct Facet {
     /// The value, e.g. `timeout` or `vision`.
     pub value: String,
@@ -110,6 +116,7 @@ pub struct Facet {
 
 /// A page of pending records.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 pub struct PendingPage {
     /// The rows, newest failure first.
     pub items: Vec<PendingItem>,
@@ -131,6 +138,7 @@ pub struct PendingPage {
 
 /// All about one pending record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 pub struct PendingDetail {
     /// The row.
     pub item: PendingItem,
@@ -164,6 +172,7 @@ pub struct PendingDetail {
 
 /// What `PATCH /pending/{id}` changes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum PendingChange {
     /// Give it up. Undone by `reopen`.
@@ -184,6 +193,7 @@ pub enum PendingChange {
 
 /// What a bulk action does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BulkAction {
     /// Give them up.
@@ -194,6 +204,7 @@ pub enum BulkAction {
 
 /// `POST /pending/bulk`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct BulkRequest {
     /// Which records.
@@ -211,6 +222,7 @@ pub struct BulkRequest {
 
 /// What a bulk action did, or would do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 pub struct BulkOutcome {
     /// Records changed (or that would be).
     pub changed: u64,

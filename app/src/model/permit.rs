@@ -11,6 +11,7 @@ use super::{
 
 /// `POST /permits`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct PermitAsked {
     /// The upstream that will be called.
@@ -34,6 +35,7 @@ pub struct PermitAsked {
 
 /// Leave to send one call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 pub struct PermitGranted {
     /// Its id, to settle it by.
     pub permit: PermitId,
@@ -61,6 +63,7 @@ words!(
 
 /// `POST /permits/{id}/settle`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct PermitSettled {
     /// Why the call failed; absent for a success.

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// An error of the API (RFC 9457), with what happened (`detail`), what was kept (`kept`) and what to do (`hint`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 #[error("{title}: {detail}")]
 pub struct Problem {
     /// A stable word for programs, e.g. `unknown-upstream`; the RFC's `type`, as a relative reference.

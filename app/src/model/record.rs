@@ -26,6 +26,7 @@ words!(
 
 /// A record as `GET /records/{id}` tells it. Flat, so that tools that read top-level keys alone can use it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 pub struct RecordView {
     /// Its id.
     pub id: RecordId,
@@ -55,6 +56,7 @@ pub struct RecordView {
 
 /// One call made for a record (F10).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 pub struct Attempt {
     /// 1 for the first.
     pub number: u32,

@@ -25,6 +25,7 @@ words!(
 
 /// `POST /replays`. The selection is frozen when it starts.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ReplayRequest {
     /// Which records.
@@ -43,6 +44,7 @@ pub struct ReplayRequest {
 
 /// What a replay would do.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 pub struct ReplayPreview {
     /// All that match.
     pub matched: u64,
@@ -60,6 +62,7 @@ pub struct ReplayPreview {
 
 /// A replay.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 pub struct Replay {
     /// Its id.
     pub id: ReplayId,

@@ -11,6 +11,7 @@ const ENOUGH: u64 = 200;
 
 /// What one attempt after a failure of one class brought, over the days asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 pub struct RetryStat {
     /// The upstream.
     pub upstream: String,

@@ -7,6 +7,7 @@ use super::{breaker::BreakerState, failure::ErrorClass};
 
 /// `GET /series?upstream=vision&minutes=60`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SeriesQuery {
     /// Whose.
@@ -21,6 +22,7 @@ pub struct SeriesQuery {
 
 /// A stretch of time that charts show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 pub struct Range {
     /// Its length.
     pub minutes: u32,
@@ -66,6 +68,7 @@ const fn an_hour() -> u32 {
 
 /// What happened in one step of time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 pub struct Point {
     /// Start of the step.
     pub at: DateTime<Utc>,
@@ -92,6 +95,7 @@ impl Point {
 
 /// Something a person did, or a breaker, to be marked on the time axis.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 pub struct Mark {
     /// When.
     pub at: DateTime<Utc>,
@@ -103,6 +107,7 @@ pub struct Mark {
 
 /// Points in time order, evenly spaced; a step without calls has zeros, a step before the upstream existed is absent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 pub struct Series {
     /// Whose.
     pub upstream: String,

@@ -22,6 +22,7 @@ use crate::{operator::Operator, state::App};
 
 pub mod events;
 pub mod health;
+pub mod openapi;
 pub mod permits;
 pub mod problem;
 pub mod records;
@@ -286,7 +287,11 @@ pub fn worker_routes() -> Router<Arc<App>> {
         .route("/api/v1/engines/{id}/report", post(permits::report))
 }
 
-/// What machines watch.
+/// What machines watch, and what the API is.
 pub fn health_routes() -> Router<Arc<App>> {
-    Router::new().route("/healthz", get(health::alive)).route("/readyz", get(health::ready))
+    Router::new()
+        .route("/healthz", get(health::alive))
+        .route("/readyz", get(health::ready))
+        .route("/api/v1/openapi.json", get(openapi::json_description))
+        .route("/docs", get(openapi::page))
 }

@@ -119,8 +119,15 @@ pub async fn release(State(app): State<Arc<App>>, At(text): At<String>) -> Answe
     Ok(ended(id, PermitState::Released))
 }
 
-fn ended(id: PermitId, state: PermitState) -> Response {
-    json(&serde_json::json!({ "permit": id, "state": state }))
+/// How a permit ended.
+#[derive(Debug, serde::Serialize, schemars::JsonSchema)]
+pub(super) struct PermitEnded {
+    permit: PermitId,
+    state: PermitState,
+}
+
+fn ended(permit: PermitId, state: PermitState) -> Response {
+    json(&PermitEnded { permit, state })
 }
 
 /// `POST /engines/{id}/report`.

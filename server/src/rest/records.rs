@@ -18,9 +18,9 @@ use crate::{
 };
 
 /// A record as it is submitted. `body` is sent exactly as it stands (JSON), `body_text` as UTF-8 text.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Submitted {
+pub(super) struct Submitted {
     upstream: String,
     #[serde(default = "post")]
     method: String,
@@ -29,6 +29,7 @@ struct Submitted {
     #[serde(default)]
     headers: std::collections::BTreeMap<String, String>,
     #[serde(default)]
+    #[schemars(with = "Option<serde_json::Value>")]
     body: Option<Box<RawValue>>,
     #[serde(default)]
     body_text: Option<String>,
@@ -49,8 +50,8 @@ fn post() -> String {
 }
 
 /// What a caller is told of a record that was accepted, or was there before.
-#[derive(Debug, Serialize)]
-struct Accepted {
+#[derive(Debug, Serialize, schemars::JsonSchema)]
+pub(super) struct Accepted {
     id: RecordId,
     idempotency_key: String,
     /// False: the key was known, with the same request.
@@ -358,7 +359,7 @@ impl LinesDoor<'_> {
 }
 
 /// `?wait=30`: seconds to hold the answer until the record has ended.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Wait {
     #[serde(default)]

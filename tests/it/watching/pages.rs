@@ -145,3 +145,37 @@ async fn what_a_provider_said_is_text_on_the_page() {
     }
     assert!(page(&app, "/pending", "en").await.text().contains("&lt;script&gt;alert(1)"), "it is shown, as text");
 }
+
+#[tokio::test]
+async fn the_api_describes_itself_to_programs_and_to_people() {
+    let app = Penstock::start("").await;
+    let told = app.api().get("/api/v1/openapi.json").await.expect(200);
+    assert_eq!(told["openapi"], "3.1.0");
+    assert!(
+        told["paths"]["/permits"]["post"]["requestBody"].is_object()
+            && told["components"]["schemas"]["Problem"].is_object()
+    );
+    let page = app.api().get("/docs").await;
+    let text = page.text();
+    assert_eq!(page.status, 200);
+    assert!(text.contains("POST /permits/{id}/settle") && text.contains("id=\"PendingItem\""));
+    assert!(page.header("content-security-policy").contains("style-src 'self'"), "{:?}", page.headers);
+    // Every operation is really there: none answers that there is no such path, or no such method.
+    for (path, methods) in told["paths"].as_object().unwrap() {
+        for method in methods.as_object().unwrap().keys() {
+            if path == "/events" {
+                continue;
+            }
+            let method = reqwest::Method::from_bytes(method.to_uppercase().as_bytes()).unwrap();
+            let at =
+                format!("/api/v1{}", path.replace("{id}", "x").replace("{name}", "x").replace("{action}", "pause"));
+            let answer = app.api().send(app.api().request(method.clone(), &at).body("{}")).await;
+            assert_ne!(
+                (answer.status, &answer.json["type"]),
+                (404, &serde_json::json!("no-such-path")),
+                "{method} {at}"
+            );
+            assert_ne!(answer.status, 405, "{method} {at}");
+        }
+    }
+}

@@ -10,6 +10,7 @@ use crate::model::ErrorClass;
 
 /// The rows that an operator set; what is absent is [`UpstreamConfig::default_action`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Actions {
     /// The upstream said "not now".

@@ -6,6 +6,7 @@ use super::config::{Burst, UpstreamConfig};
 
 /// A fault in one field. `code` is for programs and translations, `message` for people who read English.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 pub struct FieldProblem {
     /// Dotted path, e.g. `quota.safety`.
     pub field: String,

@@ -9,6 +9,7 @@ use super::{
 
 /// A credential that the gateway puts into each call. Names an environment variable: the secret is never stored, logged or shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Auth {
     /// The header, e.g. `Authorization`.
@@ -29,6 +30,17 @@ pub enum Burst {
 
 /// `min_samples`: a number of calls, or `"auto"` (B2).
 pub type MinSamples = Burst;
+
+#[cfg(feature = "ssr")]
+impl schemars::JsonSchema for Burst {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "NumberOrAuto".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "anyOf": [{ "type": "integer", "minimum": 1 }, { "const": "auto" }] })
+    }
+}
 
 impl Serialize for Burst {
     fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
@@ -57,6 +69,7 @@ impl<'de> Deserialize<'de> for Burst {
 
 /// What the upstream allows (L8). At least one of the limits must be given.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Quota {
     /// Requests per second.
@@ -95,6 +108,7 @@ impl Default for Quota {
 
 /// The band that utilisation should stay in (G10).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Target {
     /// Its lower edge.
@@ -111,6 +125,7 @@ impl Default for Target {
 
 /// Timeouts in seconds; what is absent comes from the preset.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Timeouts {
     /// For the connection, TLS included.
@@ -126,6 +141,7 @@ pub struct Timeouts {
 
 /// Retry parameters (F3, F4); what is absent comes from the preset.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Retry {
     /// First wait, in seconds.
@@ -153,6 +169,7 @@ pub struct Retry {
 
 /// The breaker's rules (B1, B2).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct BreakerConfig {
     /// Share of failed calls that opens it.
@@ -206,6 +223,7 @@ const fn database() -> Managed {
 
 /// An upstream: one AI API with one quota.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct UpstreamConfig {
     /// Where it is: scheme, host and an optional path prefix.

@@ -7,6 +7,7 @@ use super::config::UpstreamConfig;
 
 /// `PUT /upstreams/{name}`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct UpstreamPut {
     /// The whole configuration.
@@ -21,6 +22,7 @@ pub struct UpstreamPut {
 
 /// An upstream as `GET /upstreams/{name}` tells it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 pub struct UpstreamView {
     /// Its name.
     pub name: String,
@@ -42,6 +44,7 @@ pub struct UpstreamView {
 
 /// One version of a configuration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 pub struct UpstreamVersion {
     /// Its number, from 1.
     pub version: u32,
@@ -57,6 +60,7 @@ pub struct UpstreamVersion {
 
 /// What `POST /upstreams/{name}/test` found: one real GET to the base URL, through the limiter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
 pub struct TestAnswer {
     /// Whether there was an HTTP answer at all.
     pub reached: bool,
