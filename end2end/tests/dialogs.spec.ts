@@ -57,6 +57,7 @@ const questions: Question[] = [
   { name: 'reset', path: '/breakers', ask: async (page) => page.locator('article#vision .actions button').nth(1).click() },
   { name: 'make a key', path: '/engines', ask: async (page) => page.locator('.keys > header button').click() },
   { name: 'revoke a key', path: '/engines', ask: async (page) => page.locator('.keys button.bad').first().click() },
+  { name: 'range', path: '/', ask: async (page) => page.locator('.page-head .seg button').click() },
   { name: 'roll back', path: '/quotas/LONG', ask: async (page) => page.locator('.way-back button').first().click() },
   { name: 'delete', path: '/quotas/LONG', ask: async (page) => page.locator('section[aria-labelledby=test-title] button.bad:visible').first().click() },
 ];
