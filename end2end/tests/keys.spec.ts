@@ -40,6 +40,6 @@ test('a key is made, shown once, lets a worker in, is revoked, and all of it is 
   await page.getByRole('button', { name: 'Show' }).click();
   await expect(page).toHaveURL(/action=upstream_saved/);
   await expect(entries.first()).toContainText('vision');
-  await expect(page.locator('main')).not.toContainText('made key');
+  await expect(page.locator('.audit')).not.toContainText('made key');
   watch.expectNone();
 });

@@ -4,6 +4,7 @@ mod bench;
 mod build;
 mod console;
 mod demo;
+mod docs;
 mod hash;
 mod lint;
 mod process;
@@ -43,6 +44,8 @@ enum Command {
     Bench(bench::Args),
     /// Check format, clippy (native and WebAssembly), licenses, bans and sources
     Lint,
+    /// Write the parts of the documentation that are made from the program's types
+    Docs,
     /// Build, then take the screenshots that the documentation shows
     Shots,
 }
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
         Command::Test(args) => test::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Lint => lint::run(),
+        Command::Docs => docs::run(),
         Command::Shots => shots::run(),
     };
     match done {

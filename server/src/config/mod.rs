@@ -12,13 +12,16 @@ use serde::Deserialize;
 
 use crate::{state::Limits, store::retention::Retention};
 
+#[cfg(test)]
+mod reference;
+
 /// Where the program listens, unless told otherwise.
 const LISTEN: &str = "127.0.0.1:7070";
 /// Where the database lies, unless told otherwise.
 const DATABASE: &str = "penstock-data/penstock.db";
 
 /// How the log is written.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LogFormat {
     /// For people.
@@ -110,29 +113,47 @@ pub enum ConfigError {
 }
 
 /// The file's own shape; upstreams are read apart, since their names stand beside their keys.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct File {
+    /// Address and port; another address than loopback needs a password. `127.0.0.1:7070` if absent.
     listen: Option<String>,
+    /// The database file; `penstock-data/penstock.db` if absent, relative to the folder in which Penstock starts.
     database: Option<PathBuf>,
+    /// Names or addresses, beside loopback, that may stand in `Host`.
     public_hosts: Vec<String>,
+    /// The log's filter, in tracing's syntax; `info` if absent.
     log: Option<String>,
+    /// How the log is written.
     log_format: LogFormat,
+    /// A gateway body up to this many bytes is buffered, so that it can be sent again; 8 MiB if absent.
     retry_body_bytes: Option<usize>,
+    /// Largest record, and largest line of NDJSON, in bytes; 8 MiB if absent.
     record_body_bytes: Option<usize>,
+    /// Largest body that the gateway passes on, in bytes; 256 MiB if absent.
     max_body_bytes: Option<u64>,
+    /// Largest result that is kept, in bytes; 16 MiB if absent.
     result_body_bytes: Option<usize>,
+    /// What is kept how long.
     retention: FileRetention,
+    /// Where alerts are told, by POST as flat JSON.
     alert_webhook: Option<String>,
+    /// Upstreams, each with a `name` beside the keys below.
+    #[schemars(with = "Vec<std::collections::BTreeMap<String, serde_json::Value>>")]
     upstream: Vec<toml::Table>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+/// What is kept how long.
+#[derive(Debug, Default, Deserialize, schemars::JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct FileRetention {
+    /// Succeeded records with results, attempts and keys, in hours; 24 if absent.
     results_h: Option<f64>,
+    /// Discarded records, ended replays and the history of breakers, in days; 30 if absent.
     discarded_d: Option<f64>,
+    /// What the charts draw, in days; 8 if absent.
     samples_d: Option<f64>,
+    /// Whether request bodies stay after success, as long as the record.
     keep_request_bodies: bool,
 }
 

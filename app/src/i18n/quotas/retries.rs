@@ -5,6 +5,7 @@
 pub struct RetriesText {
     pub title: &'static str,
     pub why: &'static str,
+    pub list: &'static str,
     pub none: &'static str,
     pub after: &'static str,
     pub retry: &'static str,
@@ -19,6 +20,7 @@ pub struct RetriesText {
 pub(super) const EN: RetriesText = RetriesText {
     title: "What retries bring",
     why: "The last seven days, by the failure before and the number of the retry.",
+    list: "Retries by class and number",
     none: "No retry was made in the last seven days.",
     after: "After",
     retry: "Retry",
@@ -33,6 +35,7 @@ pub(super) const EN: RetriesText = RetriesText {
 pub(super) const ZH: RetriesText = RetriesText {
     title: "重试的效果",
     why: "最近七天，按之前的失败类别和第几次重试统计。",
+    list: "重试，按类别和次数",
     none: "最近七天没有重试。",
     after: "之前的失败",
     retry: "重试",

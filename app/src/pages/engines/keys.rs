@@ -74,7 +74,7 @@ fn table(keys: Keys, found: &[KeyView]) -> AnyView {
     }
     let rows = found.iter().map(|key| row(keys, key)).collect_view();
     view! {
-        <div class="scroll" tabindex="0" role="region" aria-label=t.keys>
+        <div class="scroll" tabindex="0" role="region" aria-label=t.keys_list>
             <table>
                 <thead>
                     <tr>

@@ -64,7 +64,7 @@ fn table(text: &'static Catalogue, stats: &[RetryStat]) -> AnyView {
         })
         .collect_view();
     view! {
-        <div class="scroll" tabindex="0" role="region" aria-label=t.title>
+        <div class="scroll" tabindex="0" role="region" aria-label=t.list>
             <table>
                 <thead>
                     <tr>
