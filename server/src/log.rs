@@ -1,5 +1,7 @@
 //! Structured logs, on standard error.
 
+use std::io::IsTerminal as _;
+
 use tracing_subscriber::EnvFilter;
 
 use crate::config::{Config, LogFormat};
@@ -16,7 +18,12 @@ pub struct BadFilter {
 pub fn start(config: &Config) -> Result<(), BadFilter> {
     let filter =
         EnvFilter::try_new(&config.log).map_err(|e| BadFilter { filter: config.log.clone(), detail: e.to_string() })?;
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        // Colours are for a terminal; a file or a pipe gets the words alone.
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_target(false);
     let _ = match config.log_format {
         LogFormat::Text => builder.compact().try_init(),
         LogFormat::Json => builder.json().try_init(),

@@ -41,9 +41,10 @@ fn main() -> ExitCode {
     };
     let done = match line.command {
         Command::Client(command) => {
+            let json = line.reach.json;
             return runtime
                 .block_on(cli::run(command, line.reach))
-                .map_or_else(|failed| failed.tell(), |()| ExitCode::SUCCESS);
+                .map_or_else(|failed| failed.tell(json), |()| ExitCode::SUCCESS);
         }
         Command::Serve { config } => runtime.block_on(serve(config)),
         Command::Demo { keep } => runtime.block_on(demo::run(keep, stop_asked())),

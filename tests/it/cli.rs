@@ -84,6 +84,7 @@ async fn an_operators_day_from_a_terminal() {
     let replay = penstock(&app, "replay start --upstream up --wait --json").await;
     assert_eq!((replay.code, &replay.json()["succeeded"]), (0, &json!(2)));
     assert!(penstock(&app, "replay list").await.out.contains("done 100 %"));
+    assert_eq!(penstock(&app, "replay start").await.code, 2, "nor is everything sent again by a slip");
 
     let tripped = penstock(&app, "breaker trip up --reason the+provider's+maintenance --for 30m").await;
     assert!(tripped.out.starts_with("up is held open until 2"), "{}{}", tripped.out, tripped.err);

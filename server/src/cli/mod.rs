@@ -26,7 +26,7 @@ pub struct Reach {
     url: String,
     /// Answers as JSON, as the API gives them.
     #[arg(long, global = true)]
-    json: bool,
+    pub json: bool,
 }
 
 /// A command.
@@ -66,9 +66,21 @@ impl From<Problem> for Failed {
 }
 
 impl Failed {
-    /// Tells it on standard error.
-    pub fn tell(&self) -> ExitCode {
+    fn code(problem: &Problem) -> ExitCode {
+        ExitCode::from(match problem.status {
+            0 => 3,
+            404 => 4,
+            _ => 1,
+        })
+    }
+
+    /// Tells it on standard error: in words, or as the API's problem for those who asked for JSON.
+    pub fn tell(&self, json: bool) -> ExitCode {
         match self {
+            Self::Problem(problem) if json => {
+                eprintln!("{}", serde_json::to_string_pretty(problem).unwrap_or_default());
+                Self::code(problem)
+            }
             Self::Problem(problem) => {
                 eprintln!("penstock: {}: {}", problem.title, problem.detail);
                 for field in &problem.fields {
@@ -79,11 +91,7 @@ impl Failed {
                         eprintln!("  {word}: {text}");
                     }
                 }
-                ExitCode::from(match problem.status {
-                    0 => 3,
-                    404 => 4,
-                    _ => 1,
-                })
+                Self::code(problem)
             }
             Self::Given(why) => {
                 eprintln!("penstock: {why}");

@@ -34,7 +34,7 @@ impl Filter {
         PendingFilter { error_class: self.class, upstream: self.upstream, disposition, text: self.text }
     }
 
-    fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.class.is_none() && self.upstream.is_none() && self.text.is_none()
     }
 }

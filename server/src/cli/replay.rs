@@ -28,6 +28,9 @@ pub enum Replay {
         ids: Vec<RecordId>,
         #[command(flatten)]
         filter: Filter,
+        /// All open records; needed where neither ids nor a filter are given.
+        #[arg(long)]
+        all: bool,
         /// Wait for its end; 1 if not all succeeded.
         #[arg(long)]
         wait: bool,
@@ -73,7 +76,10 @@ pub(super) async fn run(api: &impl Api, out: &Out, command: Replay) -> Done {
                 table.without_head()
             });
         }
-        Replay::Start { ids, filter, wait, command_key } => {
+        Replay::Start { ids, filter, all, wait, command_key } => {
+            if ids.is_empty() && filter.is_empty() && !all {
+                return Err(Failed::Given("name records, give a filter, or say --all".to_owned()));
+            }
             let mut replay = api.start_replay(request(ids, filter, command_key)).await?;
             while wait && matches!(replay.state, ReplayState::Running | ReplayState::Paused) {
                 tokio::time::sleep(Duration::from_millis(500)).await;

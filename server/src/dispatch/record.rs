@@ -231,6 +231,8 @@ async fn conclude(
                 }
                 return;
             }
+            // The store is closed: the program ends, and the next start treats this call as one of unknown outcome.
+            Err(StoreError::Closed) => return,
             Err(error) => {
                 tracing::error!(record = %id, %error, "an outcome could not be written down; trying again");
                 tokio::select! {

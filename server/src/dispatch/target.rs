@@ -14,6 +14,16 @@ pub enum BadPath {
     Malformed,
 }
 
+impl BadPath {
+    /// What is wrong, to stand behind "path".
+    pub const fn words(&self) -> &'static str {
+        match self {
+            Self::Outside => "leads out of the upstream's base URL",
+            Self::Malformed => "can't be part of a URL",
+        }
+    }
+}
+
 /// Names of query parameters that carry a secret.
 const SECRETS: [&str; 6] = ["key", "api_key", "api-key", "apikey", "access_token", "token"];
 
@@ -21,10 +31,13 @@ const SECRETS: [&str; 6] = ["key", "api_key", "api-key", "apikey", "access_token
 pub fn url(base: &str, path_and_query: &str) -> Result<Url, BadPath> {
     let base = base.trim_end_matches('/');
     let path = path_and_query.split(['?', '#']).next().unwrap_or_default();
-    let climbs = path.split(['/', '\\']).any(|segment| {
-        let plain = segment.to_ascii_lowercase().replace("%2e", ".");
-        plain == ".." || plain == "."
-    });
+    // A parser of URLs takes line breaks and tabs away without a word.
+    if path_and_query.chars().any(|c| c.is_ascii_control()) {
+        return Err(BadPath::Malformed);
+    }
+    // An upstream may read an escaped slash as one.
+    let plain = path.to_ascii_lowercase().replace("%2e", ".").replace("%2f", "/").replace("%5c", "\\");
+    let climbs = plain.split(['/', '\\']).any(|segment| segment == ".." || segment == ".");
     if climbs {
         return Err(BadPath::Outside);
     }
@@ -73,9 +86,12 @@ mod tests {
 
     #[test]
     fn a_path_that_climbs_out_is_refused() {
-        for path in ["/../admin", "/a/../../b", "/%2e%2e/admin", "/%2E./admin", "/a/..\\b"] {
+        for path in
+            ["/../admin", "/a/../../b", "/%2e%2e/admin", "/%2E./admin", "/a/..\\b", "/..%2f..%2Fetc", "/a%5c..%5Cb"]
+        {
             assert_eq!(url("https://api.example.com/v1", path), Err(BadPath::Outside), "{path}");
         }
+        assert_eq!(url("http://127.0.0.1:9", "/a\r\nX: y"), Err(BadPath::Malformed));
         assert!(url("http://127.0.0.1:9", "@evil.example/").is_ok_and(|u| u.host_str() == Some("127.0.0.1")));
     }
 

@@ -76,12 +76,12 @@ pub(super) fn refused(denied: Denied, clock: &Clock, trace: Trace) -> (Response,
             429,
             "quota",
             "The quota is used up",
-            "no permit became free within Penstock-Wait; nothing was sent".to_owned(),
+            "no permit became free in the time to wait; nothing was sent".to_owned(),
             Some(retry_in),
         ),
     };
     let hint = if wait.is_some() {
-        "come back after Retry-After, or wait longer (Penstock-Wait)"
+        "come back after Retry-After, or wait longer (Penstock-Wait; wait_s of a permit)"
     } else {
         "send a smaller call"
     };

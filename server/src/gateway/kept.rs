@@ -87,6 +87,14 @@ pub(super) async fn call(app: &Arc<App>, arrived: Arrived, body: Bytes) -> Resul
     if arrived.wishes.respond_async {
         return Ok(answer::ticket(id, &key, trace));
     }
+    if app.stop.is_cancelled() {
+        let problem = Problem::new(503, "stopping", "Penstock is stopping", "the call had not ended")
+            .kept(format!(
+                "it is record {id}; if it was under way, its outcome is unknown and decided at the next start"
+            ))
+            .hint(format!("ask for it later: GET /api/v1/records/{id}, or send the same request with the same key"));
+        return Ok(answer::failed(&problem, Trace { last_word: false, ..trace }));
+    }
     let problem = Problem::new(504, "out-of-time", "The time to answer is over", "the call goes on without its caller")
         .kept(format!("it runs on as record {id}; its result is kept"))
         .hint(format!("ask for it: GET /api/v1/records/{id}?wait=30, or send the same request with the same key"));

@@ -289,7 +289,9 @@ impl Live<'_> {
         let last = last.or_else(|| self.last_failure());
         let detail = match &last {
             Some(failure) => {
-                format!("{} attempts failed, the last with: {}", self.attempts.len(), failure.message_or_rule())
+                let n = self.attempts.len();
+                let attempts = if n == 1 { "attempt" } else { "attempts" };
+                format!("{n} {attempts} failed, the last with: {}", failure.message_or_rule())
             }
             None => "Penstock-Wait left no time for a call; nothing was sent".to_owned(),
         };

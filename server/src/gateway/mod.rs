@@ -127,6 +127,9 @@ fn arrive(app: &App, parts: &http::request::Parts) -> Result<Arrived, Problem> {
 }
 
 fn text<'h>(headers: &'h HeaderMap, name: &str) -> Result<Option<&'h str>, Problem> {
+    if headers.get_all(name).iter().count() > 1 {
+        return Err(bad_header(name, "stands there twice"));
+    }
     headers
         .get(name)
         .map(|v| v.to_str().map(str::trim).map_err(|_| bad_header(name, "must be plain ASCII text")))

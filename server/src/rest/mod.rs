@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use app::model::{
-    AuditQuery, BulkRequest, KeyId, NewKey, PendingChange, PendingQuery, RecordId, ReplayId, ReplayRequest,
-    SeriesQuery, TripRequest, UpstreamPut,
+    AuditQuery, BulkRequest, Cursor, Disposition, ErrorClass, KeyId, NewKey, PendingChange, PendingFilter,
+    PendingQuery, RecordId, ReplayId, ReplayRequest, SeriesQuery, TripRequest, UpstreamPut,
 };
 use axum::{
     Extension, Json, Router,
@@ -46,7 +46,7 @@ impl<S: Send + Sync, T: serde::de::DeserializeOwned> axum::extract::FromRequest<
             Ok(Json(value)) => Ok(Self(value)),
             Err(JsonRejection::BytesRejection(e)) if e.status() == StatusCode::PAYLOAD_TOO_LARGE => {
                 Err(app::model::Problem::new(413, "body-too-large", "Body too large", e.body_text())
-                    .hint("select by a filter instead of naming many ids")
+                    .hint("send less: select by a filter instead of naming many ids")
                     .into())
             }
             Err(JsonRejection::BytesRejection(e)) => Err(bad_body(e.body_text()).hint("send the whole body").into()),
@@ -112,6 +112,7 @@ async fn series(op: Op, Asked(query): Asked<SeriesQuery>) -> Answer {
 
 async fn audit(op: Op, Asked(query): Asked<AuditQuery>) -> Answer {
     use app::api::Api;
+    cursor(query.after.as_ref(), 1)?;
     Ok(json(&op.audit(query).await?))
 }
 
@@ -136,8 +137,36 @@ async fn revoke_key(op: Op, At(text): At<String>) -> Answer {
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-async fn pending(op: Op, Asked(query): Asked<PendingQuery>) -> Answer {
+/// `GET /pending`: a misspelt filter must not be no filter.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PendingAsked {
+    error_class: Option<ErrorClass>,
+    upstream: Option<String>,
+    disposition: Option<Disposition>,
+    text: Option<String>,
+    after: Option<Cursor>,
+}
+
+/// A cursor that says nothing would begin the list anew, and a program that follows it would never end.
+fn cursor(after: Option<&Cursor>, parts: usize) -> Result<(), Refusal> {
+    let good = after.is_none_or(|c| {
+        c.0.split('.').count() == parts && c.0.split('.').all(|n| n.parse::<i64>().is_ok_and(|n| n >= 0))
+    });
+    if good {
+        return Ok(());
+    }
+    Err(Refusal(
+        app::model::Problem::new(400, "bad-query", "The query can't be read", "after is not where a page ended")
+            .hint("take next as the page before told it"),
+    ))
+}
+
+async fn pending(op: Op, Asked(asked): Asked<PendingAsked>) -> Answer {
     use app::api::Api;
+    cursor(asked.after.as_ref(), 2)?;
+    let PendingAsked { error_class, upstream, disposition, text, after } = asked;
+    let query = PendingQuery { filter: PendingFilter { error_class, upstream, disposition, text }, after };
     Ok(json(&op.pending(query).await?))
 }
 
@@ -243,6 +272,13 @@ fn nothing_here() -> app::model::Problem {
         .hint("its paths begin with /api/v1")
 }
 
+async fn no_such_method() -> Response {
+    problem::respond(
+        &app::model::Problem::new(405, "no-such-method", "Not with this method", "the path takes another method")
+            .hint("/docs tells which"),
+    )
+}
+
 async fn not_found() -> Response {
     problem::respond(&nothing_here())
 }
@@ -270,6 +306,7 @@ pub fn operator_routes() -> Router<Arc<App>> {
         .route("/upstreams/{name}/retries", get(retries))
         .route("/upstreams/{name}/test", post(test_upstream))
         .route("/events", get(events::stream))
+        .method_not_allowed_fallback(no_such_method)
         .fallback(not_found)
 }
 

@@ -158,9 +158,10 @@ fn parameters(operation: &Operation, generator: &mut SchemaGenerator) -> Vec<Val
     let required: Vec<&str> =
         schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
     for (name, property) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        let described = property.get("description").and_then(Value::as_str).unwrap_or_default();
         found.push(json!({
             "name": name, "in": "query", "required": required.contains(&name.as_str()),
-            "description": property.get("description"), "schema": property,
+            "description": described, "schema": property,
         }));
     }
     found
@@ -198,8 +199,12 @@ pub fn description() -> Value {
             },
         });
         if let Some(body) = operation.body {
-            entry["requestBody"] =
-                json!({ "required": true, "content": { "application/json": { "schema": body(&mut generator) } } });
+            let mut content = json!({ "application/json": { "schema": body(&mut generator) } });
+            if operation.path == "/records" {
+                content["application/x-ndjson"] =
+                    json!({ "schema": { "type": "string", "description": "One record a line" } });
+            }
+            entry["requestBody"] = json!({ "required": true, "content": content });
         }
         let of_path = paths.entry(operation.path.to_owned()).or_insert_with(|| json!({}));
         of_path[operation.method] = entry;
@@ -321,6 +326,7 @@ mod tests {
         for name in references {
             assert!(schemas.contains_key(name), "{name}");
         }
+        assert!(!text.contains("\"description\":null"), "a description is a text");
         let query = &described["paths"]["/pending"]["get"]["parameters"];
         let names: Vec<_> = query.as_array().unwrap().iter().map(|p| p["name"].as_str().unwrap()).collect();
         assert!(names.contains(&"error_class") && names.contains(&"after"), "{names:?}");

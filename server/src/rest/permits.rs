@@ -101,7 +101,9 @@ fn gone(id: PermitId, why: Gone) -> Refusal {
 /// `POST /permits/{id}/settle`: how the call ended, in its caller's words.
 pub async fn settle(State(app): State<Arc<App>>, At(text): At<String>, Body(told): Body<PermitSettled>) -> Answer {
     let id = id::<PermitId>(&text)?;
-    let retry_after = told.retry_after_s.and_then(|s| Duration::try_from_secs_f64(s).ok());
+    // As of an answer's own header: what is absurd is no wait.
+    let believable = |d: &Duration| *d <= Duration::from_hours(24);
+    let retry_after = told.retry_after_s.and_then(|s| Duration::try_from_secs_f64(s).ok()).filter(believable);
     let flight = app.permits.end(id, PermitState::Settled).map_err(|why| gone(id, why))?;
     let usage = told.tokens.map(|total| Usage { total, input: None, output: None });
     let verdict = match told.error_class {

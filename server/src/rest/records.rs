@@ -88,16 +88,21 @@ fn prepare(app: &App, raw: &[u8]) -> Result<NewRecord, Problem> {
     let text = std::str::from_utf8(raw).map_err(|e| {
         bad_body(format!("not UTF-8: the byte at {} is none of it", e.valid_up_to())).hint("encode the line as UTF-8")
     })?;
-    let s: Submitted = serde_json::from_str(text).map_err(|e| {
-        bad_body(format!("not a record as JSON: {e}")).hint(
+    let no_record = |why: &str| {
+        bad_body(format!("not a record as JSON: {why}")).hint(
             "a record is one JSON object with an upstream; many go as NDJSON with Content-Type: application/x-ndjson",
         )
-    })?;
+    };
+    // serde would take a list for the fields in their order.
+    if text.trim_start().starts_with('[') {
+        return Err(no_record("a list, at line 1 column 1"));
+    }
+    let s: Submitted = serde_json::from_str(text).map_err(|e| no_record(&e.to_string()))?;
     let upstream = app.upstreams.get(&s.upstream).ok_or_else(|| problem::unknown_upstream(app, &s.upstream))?;
     let settings = upstream.settings();
     let method =
         Method::from_bytes(s.method.as_bytes()).map_err(|_| unfit("method", "is not an HTTP method"))?.to_string();
-    target::url(&settings.config.base_url, &s.path).map_err(|e| unfit("path", &e.to_string()))?;
+    target::url(&settings.config.base_url, &s.path).map_err(|e| unfit("path", e.words()))?;
     let (path, had_secret) = target::without_secrets(&s.path);
     let mut sent = HeaderMap::new();
     for (name, value) in &s.headers {
@@ -369,7 +374,11 @@ pub struct Wait {
 /// `GET /records/{id}`.
 pub async fn read(State(app): State<Arc<App>>, At(text): At<String>, Asked(wait): Asked<Wait>) -> Answer {
     let id = id::<RecordId>(&text)?;
-    let wait = Duration::try_from_secs_f64(wait.wait).unwrap_or_default().min(Duration::from_mins(5));
+    let wait = Duration::try_from_secs_f64(wait.wait).map_err(|_| {
+        Problem::new(400, "bad-query", "The query can't be read", "wait must be a number of seconds from 0 on")
+            .hint("300 s is the longest wait")
+    })?;
+    let wait = wait.min(Duration::from_mins(5));
     let give_up = app.clock.now() + wait;
     loop {
         let ended = app.watchers.watch(id);

@@ -191,6 +191,9 @@ impl Metrics {
         self.breaker_forced.clear();
         for g in gauges {
             let labels = ByUpstream { upstream: g.upstream.clone() };
+            // A counter that is not there can't be told from one that never counted.
+            drop(self.possibly_twice.get_or_create(&labels));
+            drop(self.breaker_opened.get_or_create(&labels));
             self.utilisation.get_or_create(&labels).set(g.utilisation);
             self.queued.get_or_create(&labels).set(signed(g.queued));
             self.in_flight.get_or_create(&labels).set(signed(g.in_flight));

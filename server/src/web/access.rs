@@ -42,7 +42,8 @@ impl Access {
     /// Whether a `Host` is one of ours: a rebinding DNS name is not.
     fn knows_host(&self, authority: &str) -> bool {
         let name = host_name(authority);
-        matches!(name, "localhost" | "[::1]")
+        name.eq_ignore_ascii_case("localhost")
+            || name == "[::1]"
             || name.parse::<std::net::Ipv4Addr>().is_ok_and(|ip| ip.is_loopback())
             || self.public_hosts.iter().any(|h| h.eq_ignore_ascii_case(name) || h.eq_ignore_ascii_case(authority))
     }
@@ -75,6 +76,13 @@ pub async fn same_origin(State(access): State<Access>, request: Request, next: N
 
 fn foreign(access: &Access, request: &Request) -> Option<Problem> {
     let headers = request.headers();
+    // CONNECT and `*` name no path: nothing here is asked for so.
+    if !request.uri().path().starts_with('/') {
+        return Some(
+            Problem::new(400, "bad-target", "No path is asked for", "the request names no path; nothing was done")
+                .hint("Penstock is no forward proxy: call a path, e.g. /gw/{upstream}/…"),
+        );
+    }
     let host = headers
         .get(header::HOST)
         .and_then(|h| h.to_str().ok())
@@ -140,10 +148,9 @@ pub async fn workers(
     } else {
         "a worker on another host must show a Penstock-Key"
     };
-    problem::respond(
-        &Problem::new(401, "no-key", "Not let in", format!("{detail}; nothing was sent"))
-            .hint("an operator makes keys under /keys; PENSTOCK_WORKER_KEY in the server's environment is one more"),
-    )
+    problem::respond(&Problem::new(401, "no-key", "Not let in", format!("{detail}; nothing was sent")).hint(
+        "an operator makes keys under Engines (/engines); PENSTOCK_WORKER_KEY in the server's environment is one more",
+    ))
 }
 
 /// Behind a proxy on this machine the peer is always loopback: then nobody is trusted for his address.

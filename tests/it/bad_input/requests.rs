@@ -269,3 +269,49 @@ async fn a_configuration_that_is_wrong_names_each_field_and_changes_nothing() {
     let after: Value = app.api().get("/api/v1/upstreams/vision").await.expect(200);
     assert_eq!(after, before);
 }
+
+#[tokio::test]
+async fn a_request_for_no_path_is_refused_and_nothing_panics() {
+    let sim = sim_upstream().await;
+    let app = penstock(&sim).await;
+    let host = app.base().trim_start_matches("http://");
+    for line in ["CONNECT evil.example:443", &format!("CONNECT {host}"), "OPTIONS *"] {
+        let request = format!("{line} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+        assert_eq!(status_of(&raw_http(app.base(), request.as_bytes()).await), 400, "{line}");
+    }
+    assert!(!app.log().contains("panicked"), "{}", app.log());
+    still_well(&app, &sim).await;
+}
+
+#[tokio::test]
+async fn what_says_two_things_or_none_is_refused_not_guessed_at() {
+    let sim = sim_upstream().await;
+    let app = penstock(&sim).await;
+    let api = app.api();
+    for name in ["idempotency-key", "penstock-wait", "penstock-engine"] {
+        let twice = api.request(Method::POST, "/gw/vision/a").header(name, "1").header(name, "2").body("{}");
+        api.send(twice).await.problem(400, "bad-header");
+    }
+    for path in [
+        "/api/v1/pending?after=zzz",
+        "/api/v1/pending?after=-1.2",
+        "/api/v1/pending?upsteam=x",
+        "/api/v1/audit?after=zzz",
+    ] {
+        api.get(path).await.problem(400, "bad-query");
+    }
+    let id = api.submit(&json!({ "upstream": "vision", "path": "/a", "body": {} })).await;
+    for wait in ["-1", "NaN", "1e400"] {
+        api.get(&format!("/api/v1/records/{id}?wait={wait}")).await.problem(400, "bad-query");
+    }
+    api.post("/api/v1/records", &json!(["vision", "POST", "/x", {}])).await.problem(400, "bad-body");
+    for path in ["/a\r\nX: y", "/a/..%2f..%2fetc", "/a\tb"] {
+        api.post("/api/v1/records", &json!({ "upstream": "vision", "path": path, "body": {} }))
+            .await
+            .problem(422, "bad-record");
+    }
+    api.get("/gw/vision/a/..%2F..%2Fetc").await.problem(400, "bad-path");
+    api.delete("/api/v1/overview").await.problem(405, "no-such-method");
+    api.ended(&id).await;
+    assert_eq!(sim.total(), 1);
+}

@@ -167,8 +167,12 @@ async fn the_api_describes_itself_to_programs_and_to_people() {
                 continue;
             }
             let method = reqwest::Method::from_bytes(method.to_uppercase().as_bytes()).unwrap();
-            let at =
-                format!("/api/v1{}", path.replace("{id}", "x").replace("{name}", "x").replace("{action}", "pause"));
+            let at = format!(
+                "/api/v1{}",
+                path.replace("{id}", "x")
+                    .replace("{name}", "x")
+                    .replace("{action}", if path.starts_with("/replays") { "pause" } else { "reset" })
+            );
             let answer = app.api().send(app.api().request(method.clone(), &at).body("{}")).await;
             assert_ne!(
                 (answer.status, &answer.json["type"]),

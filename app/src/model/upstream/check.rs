@@ -72,8 +72,16 @@ impl UpstreamConfig {
         }
         if let Some(auth) = &self.auth {
             let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
-            if auth.header.is_empty() || !auth.header.bytes().all(token) {
-                found.push(FieldProblem::new("auth.header", "bad_header", "not the name of an HTTP header"));
+            // The connection's own: the gateway sets them, or must not.
+            let taken =
+                ["host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "expect"];
+            let own = taken.iter().any(|name| auth.header.eq_ignore_ascii_case(name));
+            if auth.header.is_empty() || own || !auth.header.bytes().all(token) {
+                found.push(FieldProblem::new(
+                    "auth.header",
+                    "bad_header",
+                    "not the name of an HTTP header that can hold a credential",
+                ));
             }
             let named = auth.value.split_once("${").and_then(|(_, rest)| rest.split_once('}')).map(|(name, _)| name);
             if !named.is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')) {
