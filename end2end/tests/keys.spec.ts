@@ -18,7 +18,7 @@ test('a key is made, shown once, lets a worker in, is revoked, and all of it is 
   expect(secret).toMatch(/^pnk_/);
   await dialog.getByRole('button', { name: 'Close' }).last().click();
   await expect(dialog).toBeHidden();
-  const row = page.locator('.keys tbody tr');
+  const row = page.locator('.worker-keys tbody tr');
   await expect(row).toContainText('flow-engines');
   await expect(row).toContainText('never');
   await expect(page.locator('body')).not.toContainText(secret);

@@ -52,7 +52,7 @@ pub(super) fn section(text: &'static Catalogue) -> AnyView {
         keys.making.set(true);
     };
     view! {
-        <section class="panel keys" aria-labelledby="keys-of-workers">
+        <section class="panel worker-keys" aria-labelledby="keys-of-workers">
             <header>
                 <h2 id="keys-of-workers">{t.keys}</h2>
                 <small>{t.keys_why}</small>
