@@ -6,6 +6,7 @@ use std::{
 };
 
 use app::model::{PermitId, PermitState};
+use tokio_util::sync::DropGuard;
 
 use crate::{dispatch::inflight::InFlight, state::App};
 
@@ -14,9 +15,15 @@ const REMEMBERED: usize = 10_000;
 
 #[derive(Default)]
 struct Held {
-    leases: HashMap<PermitId, InFlight>,
+    leases: HashMap<PermitId, Lease>,
     ended: HashMap<PermitId, PermitState>,
     order: VecDeque<PermitId>,
+}
+
+/// A lease under way. What waits for its end goes with it.
+struct Lease {
+    flight: InFlight,
+    _expiry: DropGuard,
 }
 
 /// Leases under way, and how the last ones ended.
@@ -37,15 +44,18 @@ pub enum Gone {
 impl Permits {
     /// Begins a lease, which expires by itself at its end.
     pub fn lease(app: &Arc<App>, id: PermitId, flight: InFlight, lease: std::time::Duration) {
-        app.permits.held.lock().unwrap_or_else(PoisonError::into_inner).leases.insert(id, flight);
+        let ended = app.stop.child_token();
+        let held = Lease { flight, _expiry: ended.clone().drop_guard() };
+        app.permits.held.lock().unwrap_or_else(PoisonError::into_inner).leases.insert(id, held);
         let waiting = app.clone();
         app.tasks.spawn(async move {
             tokio::select! {
                 () = tokio::time::sleep(lease) => {}
-                () = waiting.stop.cancelled() => {}
+                // It was ended, or the program ends.
+                () = ended.cancelled() => return,
             }
             // Dropped, the call frees its slot and leaves what it cost charged.
-            if waiting.permits.end(id, PermitState::Expired).is_ok() && !waiting.stop.is_cancelled() {
+            if waiting.permits.end(id, PermitState::Expired).is_ok() {
                 tracing::warn!(permit = %id, "a permit was not settled in time");
             }
         });
@@ -54,7 +64,7 @@ impl Permits {
     /// Ends a lease; the call that it stood for.
     pub fn end(&self, id: PermitId, how: PermitState) -> Result<InFlight, Gone> {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(flight) = held.leases.remove(&id) else {
+        let Some(Lease { flight, .. }) = held.leases.remove(&id) else {
             return Err(held.ended.get(&id).map_or(Gone::Unknown, |state| Gone::Ended(*state)));
         };
         held.ended.insert(id, how);

@@ -242,7 +242,8 @@ pub async fn restore(app: &App) -> Result<(), crate::store::StoreError> {
 }
 
 /// The upstream refused the credential that the gateway puts in (401, 403): every further call would fail, and some providers ban a
-/// key that goes on trying. So nothing is sent until a person acts (F11); records wait.
+/// key that goes on trying. So nothing is sent until a person acts (F11), at most a day like every
+/// trip; records wait.
 pub fn credentials_refused(app: &Arc<App>, upstream: &Arc<Upstream>, failure: &Failure) {
     if upstream.forced().is_some() {
         return;
