@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 /// The folder of the root Cargo.toml.
 pub fn root() -> PathBuf {
-    let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
+    // What cargo says as it runs us, not what it said as it built us: two clones may share one target folder.
+    let xtask = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    let xtask = Path::new(&xtask);
     xtask.parent().unwrap_or(xtask).to_path_buf()
 }
 
