@@ -10,7 +10,8 @@ use async_trait::async_trait;
 use crate::model::{
     AuditPage, AuditQuery, Breaker, BulkOutcome, BulkRequest, EngineView, KeyId, KeyView, MadeKey, NewKey, Overview,
     PendingChange, PendingDetail, PendingPage, PendingQuery, Problem, RecordId, Replay, ReplayId, ReplayPreview,
-    ReplayRequest, RetryStat, Series, SeriesQuery, TestAnswer, TripRequest, UpstreamPut, UpstreamVersion, UpstreamView,
+    ReplayRequest, RetryStat, Series, SeriesQuery, SourcePut, Sources, TestAnswer, TripRequest, UpstreamPut,
+    UpstreamVersion, UpstreamView,
 };
 
 /// The operator's API.
@@ -22,6 +23,11 @@ pub trait Api: Send + Sync + 'static {
     async fn audit(&self, query: AuditQuery) -> Result<AuditPage, Problem>;
     /// Who called or reported within the hour.
     async fn engines(&self) -> Result<Vec<EngineView>, Problem>;
+
+    /// Who reports, what, and how late.
+    async fn sources(&self) -> Result<Sources, Problem>;
+    /// Sets how a source's records are sent, and where their outcomes are told.
+    async fn put_source(&self, name: String, put: SourcePut) -> Result<(), Problem>;
 
     /// Keys for workers on other hosts, those in force first.
     async fn keys(&self) -> Result<Vec<KeyView>, Problem>;

@@ -18,6 +18,7 @@ use crate::pages::{
     pending::PendingPage,
     quotas::{QuotaPage, QuotasPage},
     replays::ReplaysPage,
+    sources::SourcesPage,
 };
 #[cfg(any(feature = "ssr", feature = "watch"))]
 use crate::pages::{breakers::BreakersPage, overview::OverviewPage};
@@ -37,6 +38,7 @@ pub(crate) fn title_of(text: &Catalogue, path: &str) -> String {
         Some("breakers") => text.common.breakers,
         Some("quotas") => text.common.quotas,
         Some("engines") => text.common.engines,
+        Some("sources") => text.common.sources,
         Some("audit") => text.common.audit,
         Some("login") => text.common.sign_in,
         Some(_) => text.common.not_found,
@@ -83,6 +85,7 @@ fn Pages() -> impl IntoView {
             <Route path=StaticSegment("quotas") view=QuotasPage ssr=SsrMode::Async />
             <Route path=(StaticSegment("quotas"), ParamSegment("name")) view=QuotaPage ssr=SsrMode::Async />
             <Route path=StaticSegment("engines") view=EnginesPage ssr=SsrMode::Async />
+            <Route path=StaticSegment("sources") view=SourcesPage ssr=SsrMode::Async />
             <Route path=StaticSegment("audit") view=AuditPage ssr=SsrMode::Async />
             <Route path=StaticSegment("login") view=LoginPage ssr=SsrMode::Async />
         </FlatRoutes>
@@ -103,6 +106,7 @@ fn Pages() -> impl IntoView {
             <Route path=StaticSegment("quotas") view=QuotasPage ssr=SsrMode::Async />
             <Route path=(StaticSegment("quotas"), ParamSegment("name")) view=QuotaPage ssr=SsrMode::Async />
             <Route path=StaticSegment("engines") view=EnginesPage ssr=SsrMode::Async />
+            <Route path=StaticSegment("sources") view=SourcesPage ssr=SsrMode::Async />
             <Route path=StaticSegment("audit") view=AuditPage ssr=SsrMode::Async />
         </FlatRoutes>
     };

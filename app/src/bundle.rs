@@ -4,7 +4,7 @@
 /// Name of the module that a path's page is in.
 pub(crate) fn of(path: &str) -> &'static str {
     match path.split(['/', '?', '#']).nth(1) {
-        Some("pending" | "replays" | "quotas" | "engines" | "audit") => "desk",
+        Some("pending" | "replays" | "quotas" | "engines" | "sources" | "audit") => "desk",
         _ => "app",
     }
 }
@@ -48,6 +48,7 @@ mod tests {
             "/quotas?x=/",
             "/quotas/new",
             "/engines",
+            "/sources",
             "/audit?subject=up",
         ] {
             assert_eq!(of(path), "desk", "{path}");

@@ -14,6 +14,8 @@ pub const REPLAYS: &str = "/replays";
 pub const BREAKERS: &str = "/breakers";
 /// Quotas.
 pub const QUOTAS: &str = "/quotas";
+/// Systems that report.
+pub const SOURCES: &str = "/sources";
 /// Engines, and workers' keys.
 pub const ENGINES: &str = "/engines";
 /// Who changed what.
@@ -64,6 +66,7 @@ pub fn filter_query(filter: &PendingFilter, after: Option<&str>) -> String {
     query(&[
         ("error_class", filter.error_class.map(ErrorClass::as_str)),
         ("upstream", filter.upstream.as_deref()),
+        ("source", filter.source.as_deref()),
         ("disposition", filter.disposition.map(Disposition::as_str)),
         ("text", filter.text.as_deref()),
         ("after", after),
@@ -118,9 +121,15 @@ pub fn quota(upstream: &str) -> String {
 
 /// The overview of one upstream over a range.
 pub fn overview(upstream: Option<&str>, range: Range) -> String {
+    overview_of(upstream, None, range)
+}
+
+/// The same, as a source reports it.
+pub fn overview_of(upstream: Option<&str>, source: Option<&str>, range: Range) -> String {
     let minutes = (range.minutes != 60 || range.until.is_some()).then(|| range.minutes.to_string());
     let until = range.until.map(time);
-    let pairs = [("upstream", upstream), ("minutes", minutes.as_deref()), ("until", until.as_deref())];
+    let pairs =
+        [("upstream", upstream), ("source", source), ("minutes", minutes.as_deref()), ("until", until.as_deref())];
     format!("{OVERVIEW}{}", query(&pairs))
 }
 

@@ -53,7 +53,7 @@ export async function crossing(page: Page, follow: () => Promise<void>): Promise
  */
 const together = [
   ['/', '/breakers'],
-  ['/pending', '/replays', '/quotas', '/engines', '/audit'],
+  ['/pending', '/replays', '/quotas', '/engines', '/sources', '/audit'],
 ];
 
 /** Proves that the page is hydrated: a link of the navigation to another page of its module leads on without a load. */

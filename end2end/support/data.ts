@@ -57,6 +57,46 @@ const record = (name: string, path: string, n: number, extra: Json = {}): Json =
   ...extra,
 });
 
+/** A sample of a system that limits by itself, of the window that ended so many seconds ago. */
+const sample = (source: string, upstream: string, ago: number, extra: Json = {}): Json => ({
+  source,
+  upstream,
+  at: new Date(Date.now() - ago * 1_000).toISOString(),
+  window_s: 10,
+  requests: 70,
+  accepted: 52 + (ago % 7),
+  refused_locally: 4,
+  failures: { timeout: ago % 3, rate_limited: 1 },
+  queue_depth: 31,
+  latency_ms: { p50: 900, p95: 2_400, p99: 4_100 },
+  limiter: { rate: 6.5, burst: 13, tokens_left: 3.5 },
+  breaker: 'closed',
+  ...extra,
+});
+
+/** A record that failed at such a system. */
+const failedThere = (source: string, upstream: string, n: number, extra: Json = {}): Json => ({
+  source,
+  upstream,
+  payload: { tile: `18/${n}/7` },
+  idempotency_key: `${source}-${n}`,
+  error_class: 'timeout',
+  message: 'no answer in 30 s',
+  ...extra,
+});
+
+const tens = Array.from({ length: 80 }, (_, n) => 10 * n + 5);
+
+/** A source on time, one that is late, and one that sends records alone. */
+async function someSources(penstock: Penstock): Promise<void> {
+  await penstock.api('POST', '/ingest/metrics', tens.map((ago) => sample('flow-east', 'vision', ago)));
+  const late = tens.map((ago) => sample('批处理-2', 'chat', ago + 95, { engine: 'e-1', breaker: 'half_open' }));
+  await penstock.api('POST', '/ingest/metrics', late);
+  await penstock.api('POST', '/ingest/pending', [1, 2, 3].map((n) => failedThere('hook-7', 'vision', n)));
+  const ahead = new Date(Date.now() + 600_000).toISOString();
+  await penstock.api('POST', '/ingest/metrics', [sample('flow-east', 'vision', 0, { at: ahead })]).catch(() => undefined);
+}
+
 /** A working day: two upstreams, one of each kind of failure, a breaker held open, a replay that is over. */
 export async function someData(penstock: Penstock, baseUrl: string, mend: (broken: boolean) => void): Promise<void> {
   await addUpstream(penstock, 'vision', upstream(baseUrl));
@@ -76,6 +116,7 @@ export async function someData(penstock: Penstock, baseUrl: string, mend: (broke
   const { key } = await penstock.api<{ key: { id: string } }>('POST', '/keys', { name: 'flow-engines' });
   await penstock.api('DELETE', `/keys/${key.id}`);
   await penstock.api('POST', '/keys', { name: '巡检主机' });
+  await someSources(penstock);
   await chartsHave(penstock, 'chat');
 }
 
@@ -116,6 +157,15 @@ export async function muchData(penstock: Penstock, baseUrl: string, mend: (broke
     const engine = `engine-${n}-${word}`.slice(0, 128);
     await penstock.api('POST', `/engines/${engine}/report`, { upstream: long, queue_depth: 1_000_000 + n, completed: n });
     await penstock.api('POST', '/keys', { name: `${n} ${word}`.slice(0, 64) });
+  }
+  for (let n = 0; n < 12; n += 1) {
+    const source = `source-${n}-${word}`.slice(0, 128);
+    const engines = Array.from({ length: 8 }, (_, e) => sample(source, long, 5, { engine: `${e}-${word}`.slice(0, 128) }));
+    await penstock.api('POST', '/ingest/metrics', engines);
+    await penstock.api('POST', '/ingest/pending', [failedThere(source, long, n), failedThere(source, 'vision', n)]);
+    const request = { method: 'POST', path: `/v1/${word}`, headers: {} };
+    const callback_url = `https://hooks.example/${word}`;
+    if (n % 2) await penstock.api('PUT', `/sources/${source}`, { requests: { [long]: request }, callback_url });
   }
   // Held by their breakers, these replays go on for as long as the test looks.
   for (const name of names.slice(0, 3)) {

@@ -44,6 +44,7 @@ export const places: Place[] = [
   { name: 'breakers', path: fixed('/breakers'), title: { en: 'Breakers', zh: '熔断器' }, navigation: true },
   { name: 'quotas', path: fixed('/quotas'), title: { en: 'Quotas', zh: '配额' }, navigation: true },
   { name: 'engines', path: fixed('/engines'), title: { en: 'Engines', zh: '引擎' }, navigation: true },
+  { name: 'sources', path: fixed('/sources'), title: { en: 'Sources', zh: '来源' }, navigation: true },
   { name: 'audit', path: fixed('/audit'), title: { en: 'Audit', zh: '审计' }, navigation: true },
   { name: 'quota', path: anUpstream, title: (path) => path.split('/').at(-1) ?? '', navigation: true },
 ];

@@ -12,5 +12,6 @@ mod permits;
 mod quota;
 mod records;
 mod replays;
+mod sources;
 mod store;
 mod watching;

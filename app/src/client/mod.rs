@@ -15,8 +15,8 @@ use crate::{
     model::{
         AuditPage, AuditQuery, Breaker, BulkOutcome, BulkRequest, EngineView, KeyId, KeyView, MadeKey, NewKey,
         Overview, PendingChange, PendingDetail, PendingPage, PendingQuery, Problem, RecordId, Replay, ReplayId,
-        ReplayPreview, ReplayRequest, RetryStat, Series, SeriesQuery, TestAnswer, TripRequest, UpstreamPut,
-        UpstreamVersion, UpstreamView,
+        ReplayPreview, ReplayRequest, RetryStat, Series, SeriesQuery, SourcePut, Sources, TestAnswer, TripRequest,
+        UpstreamPut, UpstreamVersion, UpstreamView,
     },
     paths::{self, escape},
 };
@@ -102,6 +102,20 @@ impl Api for Client {
         self.get("/engines".to_owned()).await
     }
 
+    async fn sources(&self) -> Result<Sources, Problem> {
+        if !DESK {
+            return Err(self.elsewhere());
+        }
+        self.get("/sources".to_owned()).await
+    }
+
+    async fn put_source(&self, name: String, put: SourcePut) -> Result<(), Problem> {
+        if !DESK {
+            return Err(self.elsewhere());
+        }
+        self.ask("PUT", format!("/sources/{}", escape(&name)), Some(json(&put))).await.map(|_| ())
+    }
+
     async fn keys(&self) -> Result<Vec<KeyView>, Problem> {
         if !DESK {
             return Err(self.elsewhere());
@@ -131,6 +145,7 @@ impl Api for Client {
         let until = query.until.map(paths::time);
         let query = paths::query(&[
             ("upstream", Some(&query.upstream)),
+            ("source", query.source.as_deref()),
             ("minutes", Some(&minutes)),
             ("until", until.as_deref()),
         ]);

@@ -82,7 +82,7 @@ fn small(text: &Catalogue, n: u64) -> String {
 fn navigation(text: &'static Catalogue, path: Memo<String>) -> AnyView {
     let live = use_live();
     let c = &text.common;
-    let items: [(&'static str, &'static str, &'static str, Option<Count>); 7] = [
+    let items: [(&'static str, &'static str, &'static str, Option<Count>); 8] = [
         (paths::OVERVIEW, c.overview, icons::OVERVIEW, None),
         (
             paths::PENDING,
@@ -113,6 +113,7 @@ fn navigation(text: &'static Catalogue, path: Memo<String>) -> AnyView {
         ),
         (paths::QUOTAS, c.quotas, icons::QUOTAS, None),
         (paths::ENGINES, c.engines, icons::ENGINES, None),
+        (paths::SOURCES, c.sources, icons::SOURCES, None),
         (paths::AUDIT, c.audit, icons::AUDIT, None),
     ];
     let links = items.map(|(to, word, icon, count)| {

@@ -11,6 +11,7 @@ pub(crate) const BREAKERS: &str = "M1.5 9h4l5-4.5M10.5 9h4M5.5 8.9v.2M10.5 8.9v.
 pub(crate) const QUOTAS: &str = "M3.2 13a6 6 0 1 1 9.6 0M8 10l2.8-3.6";
 pub(crate) const ENGINES: &str =
     "M2.5 4.5h5v7h-5zM10.5 2.5h3v3h-3zM10.5 10.5h3v3h-3zM7.5 6.5h1.5V4h1.5M7.5 9.5h1.5V12h1.5";
+pub(crate) const SOURCES: &str = "M8 2v8M5 7l3 3 3-3M2.5 10.5V14h11v-3.5";
 pub(crate) const AUDIT: &str = "M3.5 2h9v12h-9zM6 5.5h4M6 8h4M6 10.5h2.5";
 pub(crate) const SUN: &str =
     "M8 5a3 3 0 1 0 0 6 3 3 0 0 0 0-6M8 1v1.5M8 13.5V15M1 8h1.5M13.5 8H15M3 3l1 1M12 12l1 1M13 3l-1 1M4 12l-1 1";

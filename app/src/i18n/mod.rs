@@ -13,6 +13,7 @@ mod pending;
 mod problems;
 mod quotas;
 mod replays;
+mod sources;
 mod words;
 
 pub use audit::AuditText;
@@ -26,6 +27,7 @@ pub use pending::{DecideText, DetailText, PendingText};
 pub use problems::ProblemsText;
 pub use quotas::{FieldsText, QuotasText, RetriesText};
 pub use replays::ReplaysText;
+pub use sources::SourcesText;
 pub use words::Words;
 
 use crate::prefs::Lang;
@@ -54,6 +56,7 @@ pub struct Catalogue {
     /// Quotas.
     pub quotas: QuotasText,
     /// Engines.
+    pub sources: SourcesText,
     pub engines: EnginesText,
     /// Audit.
     pub audit: AuditText,
@@ -70,6 +73,7 @@ static EN: Catalogue = Catalogue {
     replays: replays::EN,
     breakers: breakers::EN,
     quotas: quotas::EN,
+    sources: sources::EN,
     engines: engines::EN,
     audit: audit::EN,
 };
@@ -85,6 +89,7 @@ static ZH: Catalogue = Catalogue {
     replays: replays::ZH,
     breakers: breakers::ZH,
     quotas: quotas::ZH,
+    sources: sources::ZH,
     engines: engines::ZH,
     audit: audit::ZH,
 };

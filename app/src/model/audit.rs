@@ -52,6 +52,8 @@ words!(
         ReplayResumed = "replay_resumed",
         /// A replay was stopped.
         ReplayCancelled = "replay_cancelled",
+        /// What is set for a source was changed.
+        SourceSaved = "source_saved",
         /// A worker key was made.
         KeyMade = "key_made",
         /// A worker key was revoked.

@@ -14,6 +14,7 @@ pub mod record;
 pub mod replay;
 pub mod retries;
 pub mod series;
+pub mod sources;
 pub mod upstream;
 
 pub use audit::{Action, AuditChange, AuditEntry, AuditPage, AuditQuery, Via};
@@ -33,4 +34,8 @@ pub use record::{Attempt, RecordState, RecordView};
 pub use replay::{Replay, ReplayPreview, ReplayRequest, ReplayState};
 pub use retries::RetryStat;
 pub use series::{Mark, Point, Range, Series, SeriesQuery};
+pub use sources::{
+    Ingested, IngestedRecord, LineProblem, MetricSample, RequestTemplate, SourceOpen, SourcePut, SourceView, Sources,
+    StreamView,
+};
 pub use upstream::{FieldProblem, TestAnswer, UpstreamConfig, UpstreamPut, UpstreamVersion, UpstreamView};

@@ -20,6 +20,9 @@ pub struct PendingFilter {
     /// Only this upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upstream: Option<String>,
+    /// Only records that this source reported.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
     /// Only this disposition; none means [`Disposition::Open`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disposition: Option<Disposition>,
@@ -86,10 +89,13 @@ pub struct PendingItem {
     pub code: Option<String>,
     /// What the last answer said, or what broke; at most some hundred characters.
     pub message: String,
-    /// Method and path.
+    /// Method and path; empty where its source did not tell them and no request is set for it.
     pub request: String,
     /// The engine that sent it, if it said.
     pub engine: Option<String>,
+    /// The system that reported it; none: it failed here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
     /// First failure.
     pub first_failed_at: DateTime<Utc>,
     /// Last attempt.
@@ -164,7 +170,7 @@ pub struct PendingDetail {
     pub decided: Option<(String, DateTime<Utc>)>,
     /// The replay that has it.
     pub replay: Option<ReplayId>,
-    /// Why it can't be sent again from here, e.g. `no_credential`, `no_payload`, `upstream_gone`.
+    /// Why it can't be sent again from here, `no_request`, `no_credential`, `no_payload` or `upstream_gone`.
     pub not_replayable: Option<String>,
     /// When this was read.
     pub now: DateTime<Utc>,

@@ -36,6 +36,9 @@ pub struct RecordView {
     pub state: RecordState,
     /// The idempotency key sent with each attempt: the caller's or made at the door (F5).
     pub idempotency_key: String,
+    /// The system that reported it; none: it came to be sent from here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
     /// When it was accepted.
     pub created_at: DateTime<Utc>,
     /// Calls made so far.

@@ -12,6 +12,9 @@ use super::{breaker::BreakerState, failure::ErrorClass};
 pub struct SeriesQuery {
     /// Whose.
     pub upstream: String,
+    /// What this source reports of it, instead of what went through here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
     /// How far back; 15, 60, 360, 1440 or 10080 are what the console asks for.
     #[serde(default = "an_hour")]
     pub minutes: u32,
@@ -111,6 +114,9 @@ pub struct Mark {
 pub struct Series {
     /// Whose.
     pub upstream: String,
+    /// Who reports it; none: what went through here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
     /// The step, in seconds.
     pub step_s: u32,
     /// The range asked for.

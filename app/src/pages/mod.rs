@@ -18,3 +18,5 @@ pub(crate) mod pending;
 pub(crate) mod quotas;
 #[cfg(any(feature = "ssr", feature = "desk"))]
 pub(crate) mod replays;
+#[cfg(any(feature = "ssr", feature = "desk"))]
+pub(crate) mod sources;

@@ -24,6 +24,9 @@ pub struct Filter {
     /// Only this upstream.
     #[arg(long)]
     upstream: Option<String>,
+    /// Only records that this source reported.
+    #[arg(long)]
+    source: Option<String>,
     /// Only these words, in message, code, path, key or payload.
     #[arg(long)]
     text: Option<String>,
@@ -31,11 +34,17 @@ pub struct Filter {
 
 impl Filter {
     pub(super) fn with(self, disposition: Option<Disposition>) -> PendingFilter {
-        PendingFilter { error_class: self.class, upstream: self.upstream, disposition, text: self.text }
+        PendingFilter {
+            error_class: self.class,
+            upstream: self.upstream,
+            source: self.source,
+            disposition,
+            text: self.text,
+        }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.class.is_none() && self.upstream.is_none() && self.text.is_none()
+        self.class.is_none() && self.upstream.is_none() && self.source.is_none() && self.text.is_none()
     }
 }
 

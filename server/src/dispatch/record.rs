@@ -38,6 +38,10 @@ pub enum Turn {
 /// Gives a waiting record its turn.
 pub async fn take_turn(app: &Arc<App>, upstream: &Arc<Upstream>, record: StoredRecord, lane: Class) -> Turn {
     let id = record.id;
+    let record = match with_request(app, record).await {
+        Ok(record) => record,
+        Err(error) => return hold(id, &error),
+    };
     let settings = upstream.settings();
     if let Some(failure) = unsendable(app, &settings, &record) {
         park_unsent(app, id, failure).await;
@@ -67,7 +71,10 @@ pub async fn take_turn(app: &Arc<App>, upstream: &Arc<Upstream>, record: StoredR
         Err(error) => return hold(id, &error),
     };
     let record = match app.store.claim(id, app.clock.wall()).await {
-        Ok(Some(claimed)) => claimed,
+        // The request that was looked up goes with it, not one that was set meanwhile.
+        Ok(Some(claimed)) => {
+            StoredRecord { method: record.method, path: record.path, headers: record.headers, ..claimed }
+        }
         Ok(None) => return Turn::Done,
         Err(error) => return hold(id, &error),
     };
@@ -78,6 +85,18 @@ pub async fn take_turn(app: &Arc<App>, upstream: &Arc<Upstream>, record: StoredR
 fn hold(id: RecordId, error: &StoreError) -> Turn {
     tracing::error!(record = %id, %error, "the store failed; the record still waits");
     Turn::Held
+}
+
+/// A record that its source told without method and path, with the request that people set for that source (C5).
+async fn with_request(app: &App, mut record: StoredRecord) -> Result<StoredRecord, StoreError> {
+    let (true, Some(source)) = (record.method.is_empty(), &record.source) else { return Ok(record) };
+    if let Some(request) = app.store.request_of(source, &record.upstream).await? {
+        let own = |name: &str| record.headers.iter().any(|(n, _)| n.eq_ignore_ascii_case(name));
+        let set: Vec<_> = request.headers.into_iter().filter(|(name, _)| !own(name)).collect();
+        record.headers.extend(set);
+        (record.method, record.path) = (request.method, request.path);
+    }
+    Ok(record)
 }
 
 /// Why a record can't be sent at all, before anything is spent on it.
@@ -100,6 +119,9 @@ fn unsendable(app: &App, settings: &Settings, record: &StoredRecord) -> Option<F
             "no credential: the caller's own served its live call and was not stored; give the upstream one (auth)",
             Suggestion::FixCredentials,
         );
+    }
+    if record.method.is_empty() {
+        return say("its source told no method and path, and no request is set for it", Suggestion::Edit);
     }
     if target::url(&settings.config.base_url, &record.path).is_err()
         || Method::from_bytes(record.method.as_bytes()).is_err()

@@ -62,14 +62,7 @@ pub(super) async fn call(app: &Arc<App>, arrived: Arrived, body: Bytes) -> Resul
         }
         Inserted::Known(id) => id,
         Inserted::OtherBody(id) => {
-            return Err(Problem::new(
-                422,
-                "key-reused",
-                "The idempotency key belongs to another request",
-                format!("the key {key:?} came before with another method, path or body, as record {id}"),
-            )
-            .kept("the first request is untouched; this one was not sent")
-            .hint("use a key per piece of work: run label, item id, hash of the body"));
+            return Err(problem::key_reused(&key, id));
         }
     };
     let asked_at = app.clock.now();

@@ -7,8 +7,8 @@ use app::{
     model::{
         Action, AuditPage, AuditQuery, Breaker, BulkOutcome, BulkRequest, EngineView, KeyId, KeyView, MadeKey, NewKey,
         Overview, PendingChange, PendingDetail, PendingPage, PendingQuery, Problem, RecordId, Replay, ReplayId,
-        ReplayPreview, ReplayRequest, RetryStat, Series, SeriesQuery, TestAnswer, TripRequest, UpstreamPut,
-        UpstreamVersion, UpstreamView, Via,
+        ReplayPreview, ReplayRequest, RetryStat, Series, SeriesQuery, SourcePut, Sources, TestAnswer, TripRequest,
+        UpstreamPut, UpstreamVersion, UpstreamView, Via,
     },
 };
 use async_trait::async_trait;
@@ -25,6 +25,7 @@ pub mod records;
 mod replays;
 mod retries;
 mod series;
+mod sources;
 pub mod upstreams;
 
 /// Somebody who may steer the program.
@@ -69,6 +70,14 @@ impl Api for Operator {
 
     async fn engines(&self) -> Result<Vec<EngineView>, Problem> {
         Ok(engines::list(&self.app))
+    }
+
+    async fn sources(&self) -> Result<Sources, Problem> {
+        sources::list(&self.app).await
+    }
+
+    async fn put_source(&self, name: String, put: SourcePut) -> Result<(), Problem> {
+        sources::put(&self.app, name, put, &self.actor).await
     }
 
     async fn keys(&self) -> Result<Vec<KeyView>, Problem> {

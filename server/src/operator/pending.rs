@@ -60,7 +60,17 @@ async fn one(app: &App, id: RecordId) -> Result<PendingOne, Problem> {
 }
 
 pub(super) async fn detail(app: &Arc<App>, id: RecordId) -> Result<PendingDetail, Problem> {
-    let PendingOne { item, not_replayable, rest, payload_head, attempts } = one(app, id).await?;
+    let PendingOne { item, not_replayable, mut rest, payload_head, attempts } = one(app, id).await?;
+    // As it would be sent: by the request that is set for its source.
+    if let (true, Some(source)) = (rest.method.is_empty(), &item.source)
+        && let Some(request) = app.store.request_of(source, &item.upstream).await.map_err(failed)?
+    {
+        let own = rest.headers.clone();
+        let set =
+            request.headers.into_iter().filter(|(name, _)| !own.iter().any(|(n, _)| n.eq_ignore_ascii_case(name)));
+        rest.headers.extend(set);
+        (rest.method, rest.path) = (request.method, request.path);
+    }
     Ok(PendingDetail {
         item,
         method: rest.method,
@@ -132,8 +142,14 @@ pub(super) async fn change(
     if changed == 0 {
         return Err(moved_on(id));
     }
-    app.changes.pending();
+    decided(app);
     detail(app, id).await
+}
+
+/// Lists look again, and whoever asked to be told of outcomes is told.
+fn decided(app: &App) {
+    app.changes.pending();
+    app.callbacks_wake.notify_one();
 }
 
 fn moved_on(id: RecordId) -> Problem {
@@ -148,7 +164,10 @@ fn moved_on(id: RecordId) -> Problem {
 
 fn not_replayable(id: RecordId, reason: &str) -> Problem {
     Problem::new(409, "not-replayable", "Not replayable here", format!("record {id}: {reason}"))
-        .hint("no_credential: give the upstream one; no_payload: edit it and enter one; upstream_gone: add the upstream again")
+        .hint(
+            "no_request: set its source's request; no_credential: give the upstream one; no_payload: edit it and enter one; \
+             upstream_gone: add the upstream again",
+        )
 }
 
 async fn edit(
@@ -196,6 +215,6 @@ pub(super) async fn bulk(app: &Arc<App>, request: BulkRequest, actor: &Actor) ->
     };
     let deed = actor.does(decision.action(), selection.in_words());
     let changed = app.store.decide(selection, decision, deed, app.clock.wall()).await.map_err(failed)?;
-    app.changes.pending();
+    decided(app);
     Ok(BulkOutcome { changed, dry_run: false })
 }

@@ -23,6 +23,7 @@ pub async fn view(app: &App, id: RecordId) -> Result<Option<RecordView>, StoreEr
     Ok(Some(RecordView {
         id,
         upstream: record.upstream,
+        source: record.source,
         state: record.state,
         idempotency_key: record.idempotency_key,
         created_at: record.created_at.to_utc(),

@@ -10,7 +10,8 @@ use crate::{clock::Millis, rest::problem, state::App, store::samples::STEP_S};
 const STEPS: u32 = 180;
 
 pub(super) async fn read(app: &Arc<App>, query: SeriesQuery) -> Result<Series, Problem> {
-    if app.upstreams.get(&query.upstream).is_none() {
+    let upstream = app.upstreams.get(&query.upstream);
+    if upstream.is_none() && query.source.is_none() {
         return Err(problem::unknown_upstream(app, &query.upstream));
     }
     let minutes = query.minutes.clamp(1, Range::LONGEST);
@@ -20,6 +21,15 @@ pub(super) async fn read(app: &Arc<App>, query: SeriesQuery) -> Result<Series, P
     let step_ms = i64::from(step_s) * 1_000;
     let from = Millis((to.0 - i64::from(minutes) * 60_000).div_euclid(step_ms) * step_ms);
     let failed = |e: crate::store::StoreError| problem::store(&e);
+    if let Some(source) = query.source {
+        let known = upstream.and_then(|u| super::upstreams::permitted_per_minute(&u.settings().config));
+        let named = (source.as_str(), query.upstream.as_str());
+        let (step_s, points) =
+            app.store.source_points(named, from, to, step_s, known.map(|n| n / 60.0)).await.map_err(failed)?;
+        // What people and breakers did here is no mark on what happened elsewhere.
+        let (from, to, marks) = (from.to_utc(), to.to_utc(), Vec::new());
+        return Ok(Series { upstream: query.upstream, source: Some(source), step_s, from, to, points, marks });
+    }
     let points = app.store.points(&query.upstream, from, to, step_s).await.map_err(failed)?;
     let mut marks: Vec<Mark> = app
         .store
@@ -46,5 +56,5 @@ pub(super) async fn read(app: &Arc<App>, query: SeriesQuery) -> Result<Series, P
     }));
     marks.retain(|mark| mark.at <= to.to_utc());
     marks.sort_by_key(|m| m.at);
-    Ok(Series { upstream: query.upstream, step_s, from: from.to_utc(), to: to.to_utc(), points, marks })
+    Ok(Series { upstream: query.upstream, source: None, step_s, from: from.to_utc(), to: to.to_utc(), points, marks })
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use app::model::{
     AuditQuery, BulkRequest, Cursor, Disposition, ErrorClass, KeyId, NewKey, PendingChange, PendingFilter,
-    PendingQuery, RecordId, ReplayId, ReplayRequest, SeriesQuery, TripRequest, UpstreamPut,
+    PendingQuery, RecordId, ReplayId, ReplayRequest, SeriesQuery, SourcePut, TripRequest, UpstreamPut,
 };
 use axum::{
     Extension, Json, Router,
@@ -13,7 +13,7 @@ use axum::{
         rejection::{JsonRejection, PathRejection, QueryRejection},
     },
     response::{IntoResponse, Response},
-    routing::{any, delete, get, post},
+    routing::{any, delete, get, post, put},
 };
 use http::StatusCode;
 use serde::Serialize;
@@ -22,6 +22,8 @@ use crate::{operator::Operator, state::App};
 
 pub mod events;
 pub mod health;
+pub mod ingest;
+mod lines;
 pub mod openapi;
 pub mod permits;
 pub mod problem;
@@ -121,6 +123,17 @@ async fn engines(op: Op) -> Answer {
     Ok(json(&op.engines().await?))
 }
 
+async fn sources(op: Op) -> Answer {
+    use app::api::Api;
+    Ok(json(&op.sources().await?))
+}
+
+async fn put_source(op: Op, At(name): At<String>, Body(put): Body<SourcePut>) -> Answer {
+    use app::api::Api;
+    op.put_source(name, put).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
 async fn keys(op: Op) -> Answer {
     use app::api::Api;
     Ok(json(&op.keys().await?))
@@ -143,6 +156,7 @@ async fn revoke_key(op: Op, At(text): At<String>) -> Answer {
 struct PendingAsked {
     error_class: Option<ErrorClass>,
     upstream: Option<String>,
+    source: Option<String>,
     disposition: Option<Disposition>,
     text: Option<String>,
     after: Option<Cursor>,
@@ -165,8 +179,8 @@ fn cursor(after: Option<&Cursor>, parts: usize) -> Result<(), Refusal> {
 async fn pending(op: Op, Asked(asked): Asked<PendingAsked>) -> Answer {
     use app::api::Api;
     cursor(asked.after.as_ref(), 2)?;
-    let PendingAsked { error_class, upstream, disposition, text, after } = asked;
-    let query = PendingQuery { filter: PendingFilter { error_class, upstream, disposition, text }, after };
+    let PendingAsked { error_class, upstream, source, disposition, text, after } = asked;
+    let query = PendingQuery { filter: PendingFilter { error_class, upstream, source, disposition, text }, after };
     Ok(json(&op.pending(query).await?))
 }
 
@@ -289,6 +303,8 @@ pub fn operator_routes() -> Router<Arc<App>> {
         .route("/overview", get(overview))
         .route("/audit", get(audit))
         .route("/engines", get(engines))
+        .route("/sources", get(sources))
+        .route("/sources/{name}", put(put_source))
         .route("/keys", get(keys).post(make_key))
         .route("/keys/{id}", delete(revoke_key))
         .route("/series", get(series))
@@ -322,6 +338,8 @@ pub fn worker_routes() -> Router<Arc<App>> {
         .route("/api/v1/permits/{id}", delete(permits::release))
         .route("/api/v1/permits/{id}/settle", post(permits::settle))
         .route("/api/v1/engines/{id}/report", post(permits::report))
+        .route("/api/v1/ingest/metrics", post(ingest::metrics::door))
+        .route("/api/v1/ingest/pending", post(ingest::pending::door))
 }
 
 /// What machines watch, and what the API is.

@@ -4,10 +4,10 @@
 use std::fmt::Write as _;
 
 use app::model::{
-    AuditPage, AuditQuery, Breaker, BulkOutcome, BulkRequest, EngineReport, EngineShare, EngineView, KeyView, MadeKey,
-    NewKey, Overview, PendingChange, PendingDetail, PendingPage, PendingQuery, PermitAsked, PermitGranted,
-    PermitSettled, Problem, RecordView, Replay, ReplayRequest, RetryStat, Series, SeriesQuery, TestAnswer, TripRequest,
-    UpstreamPut, UpstreamVersion, UpstreamView,
+    AuditPage, AuditQuery, Breaker, BulkOutcome, BulkRequest, EngineReport, EngineShare, EngineView, Ingested, KeyView,
+    MadeKey, MetricSample, NewKey, Overview, PendingChange, PendingDetail, PendingPage, PendingQuery, PermitAsked,
+    PermitGranted, PermitSettled, Problem, RecordView, Replay, ReplayRequest, RetryStat, Series, SeriesQuery,
+    SourcePut, Sources, TestAnswer, TripRequest, UpstreamPut, UpstreamVersion, UpstreamView,
 };
 use axum::{
     Json,
@@ -17,7 +17,7 @@ use http::header::CONTENT_SECURITY_POLICY;
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
-use super::{permits, records};
+use super::{ingest, permits, records};
 
 /// The page has a style sheet of ours and nothing else.
 const POLICY: &str =
@@ -96,6 +96,21 @@ fn operations() -> Vec<Operation> {
         ask("post", "/engines/{id}/report", Workers, "What an engine has waiting; its share comes back")
             .takes::<EngineReport>()
             .gives::<EngineShare>(200),
+        ask("post", "/ingest/metrics", Workers, "Samples of systems that limit by themselves; one, a list, or NDJSON")
+            .takes::<MetricSample>()
+            .gives::<Ingested>(202),
+        ask("post", "/ingest/pending", Workers, "Records that failed at such systems; one, a list, NDJSON, or CSV")
+            .takes::<ingest::pending::FailedElsewhere>()
+            .gives::<Ingested>(202),
+        ask("get", "/sources", Operators, "Who reports, what, and how late").gives::<Sources>(200),
+        ask(
+            "put",
+            "/sources/{name}",
+            Operators,
+            "Set how a source's records are sent, and where their outcomes are told",
+        )
+        .takes::<SourcePut>()
+        .empty(),
         ask("get", "/overview", Operators, "The first screen").gives::<Overview>(200),
         ask("get", "/events", Operators, "The first screen as server-sent events, about once a second"),
         ask("get", "/series", Operators, "A chart's data").asked::<SeriesQuery>().gives::<Series>(200),
@@ -200,9 +215,12 @@ pub fn description() -> Value {
         });
         if let Some(body) = operation.body {
             let mut content = json!({ "application/json": { "schema": body(&mut generator) } });
-            if operation.path == "/records" {
+            if operation.path == "/records" || operation.path.starts_with("/ingest/") {
                 content["application/x-ndjson"] =
-                    json!({ "schema": { "type": "string", "description": "One record a line" } });
+                    json!({ "schema": { "type": "string", "description": "One a line" } });
+            }
+            if operation.path == "/ingest/pending" {
+                content["text/csv"] = json!({ "schema": { "type": "string", "description": "The names of the fields, then one a line" } });
             }
             entry["requestBody"] = json!({ "required": true, "content": content });
         }

@@ -78,6 +78,18 @@ pub fn unknown_record(id: RecordId) -> Problem {
         .hint("succeeded records are kept for 24 h, unless configured otherwise")
 }
 
+/// The key stands for another request (F5).
+pub fn key_reused(key: &str, id: RecordId) -> Problem {
+    Problem::new(
+        422,
+        "key-reused",
+        "The idempotency key belongs to another request",
+        format!("the key {key:?} came before with another method, path or body, as record {id}"),
+    )
+    .kept("the first one is untouched; this one was neither kept nor sent")
+    .hint("use a key per piece of work: run label, item id, hash of the body")
+}
+
 /// The body of a request is not what it must be.
 pub fn bad_body(detail: impl Into<String>) -> Problem {
     Problem::new(400, "bad-body", "The body can't be read", detail)

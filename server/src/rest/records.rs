@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{Answer, Asked, At, Refusal, id, json, problem, problem::bad_body};
+use super::{Answer, Asked, At, Refusal, id, json, lines, problem, problem::bad_body};
 use crate::{
     classify,
     dispatch::{headers, target},
@@ -174,14 +174,7 @@ fn accepted(key: String, inserted: Inserted) -> Result<Accepted, Problem> {
         Inserted::New(id) => (id, true),
         Inserted::Known(id) => (id, false),
         Inserted::OtherBody(id) => {
-            return Err(Problem::new(
-                422,
-                "key-reused",
-                "The idempotency key belongs to another request",
-                format!("the key {key:?} came before with another method, path or body, as record {id}"),
-            )
-            .kept("the first record is untouched; this one was not accepted")
-            .hint("use a key per piece of work: run label, item id, hash of the body"));
+            return Err(problem::key_reused(&key, id));
         }
     };
     Ok(Accepted { id, idempotency_key: key, new, url: format!("/api/v1/records/{id}") })
@@ -224,93 +217,41 @@ const LINES: usize = 500;
 
 /// Each line by itself: a bad one is rejected with its number, the others are accepted.
 async fn ndjson(app: &Arc<App>, body: axum::body::Body) -> Answer {
-    use futures_util::StreamExt;
-    let most = app.limits.record_body_bytes;
-    let mut chunks = body.into_data_stream();
-    let mut door = LinesDoor {
-        app,
-        number: 0,
-        ready: Vec::new(),
-        answers: Vec::new(),
-        touched: std::collections::BTreeSet::new(),
-    };
-    let mut left: Vec<u8> = Vec::new();
-    let mut skipping = false;
-    while let Some(chunk) = chunks.next().await {
-        let chunk = match chunk {
-            Ok(chunk) => chunk,
-            // What came whole is kept; the caller sees which lines.
-            Err(e) => {
-                door.number += 1;
-                let broke = bad_body(format!("the body broke off here: {e}"));
-                door.answers.push(LineAnswer { number: door.number, accepted: None, problem: Some(broke) });
-                left.clear();
-                skipping = true;
-                break;
-            }
-        };
-        let mut rest: &[u8] = &chunk;
-        while let Some(end) = memchr::memchr(b'\n', rest) {
-            let (line, after) = rest.split_at_checked(end).unwrap_or((rest, &[]));
-            rest = after.get(1..).unwrap_or_default();
-            if skipping {
-                skipping = false;
-            } else if left.is_empty() {
-                door.take(line).await?;
-            } else {
-                left.extend_from_slice(line);
-                door.take(&left).await?;
-            }
-            left.clear();
-        }
-        if !skipping {
-            left.extend_from_slice(rest);
-            if left.len() > most {
-                door.number += 1;
-                door.answers.push(LineAnswer { number: door.number, accepted: None, problem: Some(too_large(most)) });
-                left.clear();
-                skipping = true;
-            }
-        }
-    }
-    if !left.is_empty() && !skipping {
-        door.take(&left).await?;
-    }
+    let mut door =
+        LinesDoor { app, ready: Vec::new(), answers: Vec::new(), touched: std::collections::BTreeSet::new() };
+    lines::each(body, app.limits.record_body_bytes, &mut door).await?;
     door.end().await
 }
 
 struct LinesDoor<'a> {
     app: &'a Arc<App>,
-    number: usize,
     ready: Vec<(usize, NewRecord)>,
     answers: Vec<LineAnswer>,
     touched: std::collections::BTreeSet<String>,
 }
 
-impl LinesDoor<'_> {
-    async fn take(&mut self, line: &[u8]) -> Result<(), Refusal> {
-        self.number += 1;
-        let line = line.trim_ascii();
-        if line.is_empty() {
-            return Ok(());
-        }
-        let most = self.app.limits.record_body_bytes;
-        if line.len() > most {
-            self.answers.push(LineAnswer { number: self.number, accepted: None, problem: Some(too_large(most)) });
-            return Ok(());
-        }
+impl lines::Door for LinesDoor<'_> {
+    async fn take(&mut self, number: usize, line: &[u8]) -> Result<(), Refusal> {
         match prepare(self.app, line) {
             Ok(mut record) => {
                 give_key(self.app, &mut record);
-                self.ready.push((self.number, record));
+                self.ready.push((number, record));
             }
-            Err(problem) => {
-                self.answers.push(LineAnswer { number: self.number, accepted: None, problem: Some(problem) });
-            }
+            Err(problem) => self.refuse(number, problem),
         }
         if self.ready.len() >= LINES { self.store().await } else { Ok(()) }
     }
 
+    fn refuse(&mut self, number: usize, problem: Problem) {
+        self.answers.push(LineAnswer { number, accepted: None, problem: Some(problem) });
+    }
+
+    fn too_large(&self, most: usize) -> Problem {
+        too_large(most)
+    }
+}
+
+impl LinesDoor<'_> {
     async fn store(&mut self) -> Result<(), Refusal> {
         let (numbers, records): (Vec<usize>, Vec<NewRecord>) = std::mem::take(&mut self.ready).into_iter().unzip();
         let keys: Vec<(String, String)> =

@@ -1,6 +1,7 @@
 //! Outcomes that callers asked to be told of: kept until told, across restarts.
 
 use app::model::RecordId;
+use sqlx::{QueryBuilder, Sqlite};
 
 use super::{Store, StoreError, Tx};
 use crate::clock::Millis;
@@ -16,16 +17,20 @@ pub struct DueCallback {
     pub attempts: u32,
 }
 
+/// The beginning of a statement that enqueues: the time follows.
+pub(super) const ENQUEUE: &str = "insert into callback (record_id, url, due_at) select id, url, ";
+/// Whose outcomes are told, and where: a condition over `record` follows.
+pub(super) const FROM: &str = " from (select record.*, coalesce(callback_url, \
+                               (select s.callback_url from source s where s.name = record.source)) as url from record) as record \
+                               where url is not null and ";
+/// Its end: what was to be told before is told as it stands now.
+pub(super) const ANEW: &str = " on conflict do update set due_at = excluded.due_at, attempts = 0, url = excluded.url";
+
 /// Part of the transaction that ends a record.
 pub(super) async fn enqueue(tx: &mut Tx, id: RecordId, now: Millis) -> Result<(), sqlx::Error> {
-    sqlx::query(
-        "insert into callback (record_id, url, due_at) select id, callback_url, ? from record \
-         where id = ? and callback_url is not null on conflict do update set due_at = excluded.due_at, attempts = 0",
-    )
-    .bind(now.0)
-    .bind(id.as_i64())
-    .execute(tx)
-    .await?;
+    let mut sql: QueryBuilder<Sqlite> = QueryBuilder::new(ENQUEUE);
+    sql.push_bind(now.0).push(FROM).push("id = ").push_bind(id.as_i64()).push(ANEW);
+    sql.build().execute(tx).await?;
     Ok(())
 }
 

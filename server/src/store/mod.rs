@@ -24,6 +24,7 @@ pub mod retries;
 mod rows;
 pub mod samples;
 pub mod sessions;
+pub mod sources;
 pub mod text;
 pub mod triage;
 pub mod upstreams;

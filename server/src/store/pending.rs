@@ -7,7 +7,7 @@ use sqlx::{FromRow, QueryBuilder, Row, Sqlite, SqliteConnection, sqlite::SqliteR
 use super::{
     Store, StoreError, attempts,
     rows::{StoredHeaders, headers_of, optional_millis, optional_status, unsigned, word},
-    triage::{Reach, Selection},
+    triage::{Has, Reach, Selection},
 };
 use crate::clock::Millis;
 
@@ -16,14 +16,17 @@ pub const PAGE: usize = 50;
 /// Where counting stops.
 const COUNTED: i64 = 10_000;
 
-const LISTED: &str = "id, upstream, error_class, status, provider_type, code, message, method, path, engine, first_failed_at, last_attempt_at, \
-                      attempts, suggestion, disposition, needs_credential, \
-                      (body_bytes = 0 or exists (select 1 from payload where record_id = record.id)) as has_body";
+const LISTED: &str = "id, upstream, source, error_class, status, provider_type, code, message, method, path, engine, first_failed_at, \
+                      last_attempt_at, attempts, suggestion, disposition, needs_credential, ";
+
+/// What every row of the list is read by.
+fn listed(sql: &mut QueryBuilder<Sqlite>) {
+    sql.push(LISTED).push(Has::BODY).push(" as has_body, ").push(Has::REQUEST).push(" as has_request");
+}
 
 struct Listed {
     item: PendingItem,
-    needs_credential: bool,
-    has_body: bool,
+    has: Has,
 }
 
 impl FromRow<'_, SqliteRow> for Listed {
@@ -41,8 +44,9 @@ impl FromRow<'_, SqliteRow> for Listed {
                 provider_type: row.try_get("provider_type")?,
                 code: row.try_get("code")?,
                 message: message.unwrap_or_default(),
-                request: format!("{method} {path}"),
+                request: format!("{method} {path}").trim().to_owned(),
                 engine: row.try_get("engine")?,
+                source: row.try_get("source")?,
                 first_failed_at: optional_millis(row, "first_failed_at")?.unwrap_or(Millis(0)).to_utc(),
                 last_attempt_at: optional_millis(row, "last_attempt_at")?.map(Millis::to_utc),
                 retries: unsigned::<u32>(row, "attempts")?.saturating_sub(1),
@@ -50,15 +54,18 @@ impl FromRow<'_, SqliteRow> for Listed {
                 disposition: word(row, "disposition")?.unwrap_or(Disposition::Open),
                 replayable: true,
             },
-            needs_credential: row.try_get("needs_credential")?,
-            has_body: row.try_get("has_body")?,
+            has: Has {
+                request: row.try_get("has_request")?,
+                body: row.try_get("has_body")?,
+                needs_credential: row.try_get("needs_credential")?,
+            },
         })
     }
 }
 
 impl Listed {
     fn into_item(mut self, reach: &Reach) -> (PendingItem, Option<&'static str>) {
-        let reason = reach.reason(&self.item.upstream, self.needs_credential, self.has_body);
+        let reason = reach.reason(&self.item.upstream, self.has);
         self.item.replayable = reason.is_none();
         (self.item, reason)
     }
@@ -174,8 +181,8 @@ impl Store {
     ) -> Result<Option<PendingOne>, StoreError> {
         let mut one_moment = self.readers().begin().await?;
         let mut sql: QueryBuilder<Sqlite> = QueryBuilder::new("select ");
-        sql.push(LISTED)
-            .push(", headers, idempotency_key, body_bytes, snoozed_until, decided_by, decided_at, replay_id");
+        listed(&mut sql);
+        sql.push(", headers, idempotency_key, body_bytes, snoozed_until, decided_by, decided_at, replay_id");
         sql.push(" from record where disposition is not null and id = ").push_bind(id.as_i64());
         let Some(row) = sql.build().fetch_optional(&mut *one_moment).await? else { return Ok(None) };
         let (item, not_replayable) = Listed::from_row(&row)?.into_item(reach);
@@ -198,7 +205,8 @@ async fn page(
     reach: &Reach,
 ) -> Result<(Vec<PendingItem>, Option<Cursor>), sqlx::Error> {
     let mut sql: QueryBuilder<Sqlite> = QueryBuilder::new("select ");
-    sql.push(LISTED).push(" from record where ");
+    listed(&mut sql);
+    sql.push(" from record where ");
     selection.push(&mut sql);
     if let Some((at, id)) = after
         .and_then(|c| c.0.split_once('.'))

@@ -89,6 +89,8 @@ pub struct StoredRecord {
     pub id: RecordId,
     /// The upstream.
     pub upstream: String,
+    /// The system that reported it, if it failed elsewhere.
+    pub source: Option<String>,
     /// Interactive or batch.
     pub workload: Workload,
     /// The engine, if it said.
@@ -144,6 +146,7 @@ impl FromRow<'_, SqliteRow> for StoredRecord {
         Ok(Self {
             id: RecordId::from_i64(row.try_get("id")?),
             upstream: row.try_get("upstream")?,
+            source: row.try_get("source")?,
             workload: Workload::from_word(row.try_get("workload")?).unwrap_or(Workload::Batch),
             engine: row.try_get("engine")?,
             state: word(row, "state")?.unwrap_or(RecordState::Pending),
@@ -221,18 +224,8 @@ pub(super) async fn insert(
         insert.push(" on conflict (upstream, tenant, idempotency_key) do nothing returning id");
         let made: std::collections::HashSet<i64> =
             insert.build_query_scalar::<i64>().fetch_all(&mut *tx).await?.into_iter().collect();
-        let with_body: Vec<_> = numbered
-            .iter()
-            .filter(|(id, _)| made.contains(id))
-            .filter_map(|(id, r)| r.body.clone().map(|b| (*id, b)))
-            .collect();
-        if !with_body.is_empty() {
-            let mut bodies: QueryBuilder<Sqlite> = QueryBuilder::new("insert into payload (record_id, body) ");
-            bodies.push_values(&with_body, |mut row, (id, body)| {
-                row.push_bind(*id).push_bind(body.to_vec());
-            });
-            bodies.build().execute(&mut *tx).await?;
-        }
+        let new = numbered.iter().filter(|(id, _)| made.contains(id));
+        bodies(tx, new.filter_map(|(id, r)| r.body.clone().map(|b| (*id, b)))).await?;
         for (id, r) in numbered {
             answers.push(if made.contains(&id) { Inserted::New(RecordId::from_i64(id)) } else { known(tx, r).await? });
         }
@@ -240,7 +233,22 @@ pub(super) async fn insert(
     Ok(answers)
 }
 
-async fn known(tx: &mut Tx, r: &NewRecord) -> Result<Inserted, sqlx::Error> {
+/// Puts bodies beside their records.
+pub(super) async fn bodies(tx: &mut Tx, of: impl Iterator<Item = (i64, bytes::Bytes)>) -> Result<(), sqlx::Error> {
+    let of: Vec<_> = of.collect();
+    if of.is_empty() {
+        return Ok(());
+    }
+    let mut bodies: QueryBuilder<Sqlite> = QueryBuilder::new("insert into payload (record_id, body) ");
+    bodies.push_values(of, |mut row, (id, body)| {
+        row.push_bind(id).push_bind(body.to_vec());
+    });
+    bodies.build().execute(tx).await?;
+    Ok(())
+}
+
+/// What a key that was there before belongs to.
+pub(super) async fn known(tx: &mut Tx, r: &NewRecord) -> Result<Inserted, sqlx::Error> {
     let (id, hash): (i64, Vec<u8>) =
         sqlx::query_as("select id, body_hash from record where upstream = ? and tenant = '' and idempotency_key = ?")
             .bind(&r.upstream)
@@ -251,7 +259,7 @@ async fn known(tx: &mut Tx, r: &NewRecord) -> Result<Inserted, sqlx::Error> {
     Ok(if hash == r.body_hash { Inserted::Known(id) } else { Inserted::OtherBody(id) })
 }
 
-const COLUMNS: &str = "id, upstream, workload, engine, state, method, path, headers, idempotency_key, token_estimate, needs_credential, \
+const COLUMNS: &str = "id, upstream, source, workload, engine, state, method, path, headers, idempotency_key, token_estimate, needs_credential, \
                        callback_url, created_at, attempts, budget_attempts, budget_from, held_ms, deferred_ms, next_attempt_at, \
                        last_attempt_at, error_class, status, message, suggestion, first_failed_at, replay_id";
 

@@ -46,6 +46,11 @@ impl Store {
                         discarded,
                     ),
                     ("delete from sample where (upstream, at) in (select upstream, at from sample where at < ? limit ?)", samples),
+                    ("delete from source_sample where (source, upstream, engine, at) in (select source, upstream, engine, at from source_sample where at < ? limit ?)", samples),
+                    ("delete from source_stream where (source, upstream, engine) in (select source, upstream, engine from source_stream where last_received_at < ? limit ?)", discarded),
+                    // What people set for a source stays.
+                    ("delete from source where name in (select name from source where last_seen_at < ? and callback_url is null \
+                      and not exists (select 1 from source_request where source = name) limit ?)", discarded),
                     ("delete from breaker_event where id in (select id from breaker_event where at < ? limit ?)", discarded),
                     ("delete from session where token_hash in (select token_hash from session where expires_at < ? limit ?)", now.0),
                     ("delete from replay where id in (select id from replay where state in ('done', 'cancelled') and finished_at < ? limit ?)", discarded),

@@ -2,7 +2,7 @@
 //! a word of its own, and a run of them is asked for as a phrase.
 
 use app::model::RecordId;
-use sqlx::Row;
+use sqlx::{QueryBuilder, Row, Sqlite};
 
 use super::Tx;
 
@@ -51,22 +51,40 @@ pub(super) async fn index(tx: &mut Tx, id: RecordId) -> Result<(), sqlx::Error> 
     .bind(id.as_i64())
     .fetch_one(&mut *tx)
     .await?;
-    let mut words = String::new();
+    let mut said: Vec<String> = Vec::new();
     for column in ["message", "code", "path", "idempotency_key"] {
-        if let Some(text) = row.try_get::<Option<String>, _>(column)? {
-            words.push_str(&spaced(&text));
-            words.push(' ');
-        }
+        said.extend(row.try_get::<Option<String>, _>(column)?);
     }
-    if let Some(body) = row.try_get::<Option<Vec<u8>>, _>("body")? {
-        words.push_str(&spaced(&String::from_utf8_lossy(&body)));
-    }
+    let body: Option<Vec<u8>> = row.try_get("body")?;
+    let words = words(said.iter().map(String::as_str), body.as_deref());
     sqlx::query("delete from record_text where rowid = ?").bind(id.as_i64()).execute(&mut *tx).await?;
-    sqlx::query("insert into record_text (rowid, words) values (?, ?)")
-        .bind(id.as_i64())
-        .bind(words)
-        .execute(tx)
-        .await?;
+    insert(tx, std::iter::once((id.as_i64(), words))).await
+}
+
+/// What is searchable of a record: what was said of it, and the beginning of its payload.
+pub(super) fn words<'a>(said: impl Iterator<Item = &'a str>, body: Option<&[u8]>) -> String {
+    let mut words = String::new();
+    for text in said {
+        words.push_str(&spaced(text));
+        words.push(' ');
+    }
+    if let Some(body) = body {
+        words.push_str(&spaced(&String::from_utf8_lossy(body.get(..PAYLOAD).unwrap_or(body))));
+    }
+    words
+}
+
+/// Indexes records that were not indexed before.
+pub(super) async fn insert(tx: &mut Tx, rows: impl Iterator<Item = (i64, String)>) -> Result<(), sqlx::Error> {
+    let rows: Vec<_> = rows.collect();
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let mut sql: QueryBuilder<Sqlite> = QueryBuilder::new("insert into record_text (rowid, words) ");
+    sql.push_values(rows, |mut row, (id, words)| {
+        row.push_bind(id).push_bind(words);
+    });
+    sql.build().execute(tx).await?;
     Ok(())
 }
 

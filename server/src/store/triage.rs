@@ -6,9 +6,28 @@ use sqlx::{QueryBuilder, Sqlite};
 use super::{
     Store, StoreError,
     audit::{self, Deed},
-    text,
+    callbacks, text,
 };
 use crate::clock::Millis;
+
+/// What a record has of what sending it needs.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Has {
+    /// Method and path, its own or those set for its source.
+    pub(super) request: bool,
+    /// Its payload, unless it never had one.
+    pub(super) body: bool,
+    /// A credential must stand in for its caller's.
+    pub(super) needs_credential: bool,
+}
+
+impl Has {
+    /// `request` as a condition over `record`.
+    pub(super) const REQUEST: &str = "(method <> '' or exists (select 1 from source_request s \
+                                      where s.source = record.source and s.upstream = record.upstream))";
+    /// `body` as a condition over `record`.
+    pub(super) const BODY: &str = "(body_bytes = 0 or exists (select 1 from payload where record_id = record.id))";
+}
 
 /// What can be sent again now: the names of the upstreams that exist, and of those that bring their own credential.
 #[derive(Debug, Clone, Default)]
@@ -20,12 +39,15 @@ pub struct Reach {
 }
 
 impl Reach {
-    pub(super) fn reason(&self, upstream: &str, needs_credential: bool, has_body: bool) -> Option<&'static str> {
+    pub(super) fn reason(&self, upstream: &str, has: Has) -> Option<&'static str> {
+        let Has { request, body, needs_credential } = has;
         if !self.known.iter().any(|n| n == upstream) {
             Some("upstream_gone")
+        } else if !request {
+            Some("no_request")
         } else if needs_credential && !self.with_auth.iter().any(|n| n == upstream) {
             Some("no_credential")
-        } else if !has_body {
+        } else if !body {
             Some("no_payload")
         } else {
             None
@@ -34,7 +56,7 @@ impl Reach {
 
     /// The same as a condition over `record`.
     pub(super) fn push(&self, sql: &mut QueryBuilder<Sqlite>) {
-        sql.push("(body_bytes = 0 or exists (select 1 from payload where record_id = record.id)) and upstream in (");
+        sql.push(Has::REQUEST).push(" and ").push(Has::BODY).push(" and upstream in (");
         names(sql, &self.known);
         sql.push(") and (needs_credential = 0 or upstream in (");
         names(sql, &self.with_auth);
@@ -67,6 +89,7 @@ impl Selection {
             self.ids.as_ref().map(|ids| format!("{} records", ids.len())),
             part("class", filter.error_class.map(|class| class.to_string())),
             part("upstream", filter.upstream.clone()),
+            part("source", filter.source.clone()),
             filter.text.clone().filter(|text| !text.trim().is_empty()),
         ];
         let words: Vec<String> = parts.into_iter().flatten().collect();
@@ -80,6 +103,9 @@ impl Selection {
         }
         if let Some(upstream) = &self.filter.upstream {
             sql.push(" and upstream = ").push_bind(upstream.clone());
+        }
+        if let Some(source) = &self.filter.source {
+            sql.push(" and source = ").push_bind(source.clone());
         }
         if let Some(typed) = self.filter.text.as_deref().filter(|t| !t.trim().is_empty()) {
             match text::query(typed) {
@@ -129,15 +155,22 @@ impl Decision {
         };
         sql.push(", decided_by = ").push_bind(who.to_owned()).push(", decided_at = ").push_bind(now.0);
         sql.push(", finished_at = ").push_bind(now.0).push(" where ");
-        // Compare and set: what a replay has, or what succeeded meanwhile, is left alone.
-        sql.push(match self {
+        sql.push(self.condition());
+    }
+
+    /// Compare and set: what a replay has, or what succeeded meanwhile, is left alone.
+    const fn condition(&self) -> &'static str {
+        match self {
             Self::Discard | Self::Snooze(_) => "state = 'pending' and disposition in ('open', 'snoozed') and ",
             Self::Reopen => "state in ('pending', 'discarded') and disposition in ('snoozed', 'discarded') and ",
-        });
+        }
     }
-}
 
-impl Decision {
+    /// Whether it is an outcome, or takes one back. To put off is neither.
+    const fn is_told(&self) -> bool {
+        matches!(self, Self::Discard | Self::Reopen)
+    }
+
     /// What the audit calls it.
     pub const fn action(&self) -> Action {
         match self {
@@ -170,6 +203,13 @@ impl Store {
     ) -> Result<u64, StoreError> {
         self.write(move |tx| {
             Box::pin(async move {
+                // Whoever asked to be told of outcomes is told of this one too.
+                if decision.is_told() {
+                    let mut told: QueryBuilder<Sqlite> = QueryBuilder::new(callbacks::ENQUEUE);
+                    told.push_bind(now.0).push(callbacks::FROM).push(decision.condition());
+                    selection.push(&mut told);
+                    told.push(callbacks::ANEW).build().execute(&mut *tx).await?;
+                }
                 let mut sql: QueryBuilder<Sqlite> = QueryBuilder::new("");
                 decision.push(&mut sql, &deed.who, now);
                 selection.push(&mut sql);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use app::model::ErrorClass;
+use app::model::{ErrorClass, Ingested};
 use prometheus_client::{
     encoding::{EncodeLabelSet, EncodeLabelValue},
     metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
@@ -36,6 +36,12 @@ struct ByOutcome {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ByUpstream {
     upstream: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByResult {
+    kind: &'static str,
+    result: &'static str,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -82,6 +88,7 @@ pub struct Metrics {
     refusals: Family<ByReason, Counter>,
     possibly_twice: Family<ByUpstream, Counter>,
     breaker_opened: Family<ByUpstream, Counter>,
+    ingested: Family<ByResult, Counter>,
     answer_seconds: Seconds,
     wait_seconds: Seconds,
     utilisation: Family<ByUpstream, Gauge<f64, std::sync::atomic::AtomicU64>>,
@@ -112,6 +119,7 @@ impl Default for Metrics {
             refusals: Family::default(),
             possibly_twice: Family::default(),
             breaker_opened: Family::default(),
+            ingested: Family::default(),
             answer_seconds: Family::new_with_constructor(seconds),
             wait_seconds: Family::new_with_constructor(seconds),
             utilisation: Family::default(),
@@ -129,6 +137,7 @@ impl Default for Metrics {
         r.register("refusals", "Calls that Penstock itself refused", m.refusals.clone());
         r.register("possibly_billed_twice", "Calls sent again after an unknown outcome", m.possibly_twice.clone());
         r.register("breaker_opened", "Times that a breaker opened", m.breaker_opened.clone());
+        r.register("ingested", "What other systems reported: samples and records", m.ingested.clone());
         r.register("answer_seconds", "Time from sending a call to its end", m.answer_seconds.clone());
         r.register("permit_wait_seconds", "Time that calls waited for their permit", m.wait_seconds.clone());
         r.register(
@@ -176,6 +185,13 @@ impl Metrics {
     /// A breaker opened.
     pub fn breaker_opened(&self, upstream: &str) {
         self.breaker_opened.get_or_create(&ByUpstream { upstream: upstream.to_owned() }).inc();
+    }
+
+    /// Another system reported.
+    pub fn ingested(&self, kind: &'static str, told: &Ingested) {
+        for (result, n) in [("new", told.accepted), ("known", told.known), ("refused", told.rejected)] {
+            self.ingested.get_or_create(&ByResult { kind, result }).inc_by(n);
+        }
     }
 
     /// The text that Prometheus reads, with gauges as of now.

@@ -35,6 +35,7 @@ pub struct DetailText {
     pub value: &'static str,
     pub headers_why: &'static str,
     pub payload: fn(size: &str) -> String,
+    pub source: &'static str,
     pub no_payload: &'static str,
     pub shown: fn(shown: &str, of: &str) -> String,
     pub not_utf8: &'static str,
@@ -59,6 +60,7 @@ pub(super) const EN: DetailText = DetailText {
     cannot_why: |reason| {
         match reason {
         "no_credential" => "It came with its caller's own key, which is never stored. Give the upstream a credential of its own under Quotas, or let the caller send it again.".to_owned(),
+        "no_request" => "Its source told no method and path. Set a request for it under Sources, and it can be sent.".to_owned(),
         "no_payload" => "Its payload is not kept here any more. Enter one with Edit and replay, or let the caller send it again.".to_owned(),
         "upstream_gone" => "Its upstream is not configured any more. Add it again under Quotas, with the same name.".to_owned(),
         other => format!("The server says: {other}."),
@@ -87,6 +89,7 @@ pub(super) const EN: DetailText = DetailText {
     value: "Value",
     headers_why: "Secrets were taken out before they were stored.",
     payload: |size| format!("Payload ({size})"),
+    source: "Reported by",
     no_payload: "No payload.",
     shown: |shown, of| format!("Shown: the first {shown} of {of}."),
     not_utf8: "Some bytes are no text; they are shown as �. A replay sends the bytes as they came.",
@@ -112,6 +115,7 @@ pub(super) const ZH: DetailText = DetailText {
         "no_credential" => {
             "它使用调用方自己的密钥，而密钥从不保存。请在“配额”中为上游设置凭据，或由调用方重新发送。".to_owned()
         }
+        "no_request" => "它的来源没有提供方法和路径。在“来源”中设置请求后即可发送。".to_owned(),
         "no_payload" => "它的内容已不在这里。请用“修改并重放”输入内容，或由调用方重新发送。".to_owned(),
         "upstream_gone" => "它的上游已不在配置中。请在“配额”中以同样的名称重新添加。".to_owned(),
         other => format!("服务器说明：{other}。"),
@@ -139,6 +143,7 @@ pub(super) const ZH: DetailText = DetailText {
     value: "值",
     headers_why: "机密内容在保存前已去除。",
     payload: |size| format!("内容（{size}）"),
+    source: "上报来源",
     no_payload: "没有内容。",
     shown: |shown, of| format!("显示前 {shown}，共 {of}。"),
     not_utf8: "部分字节不是文本，显示为 �。重放时按原样发送。",

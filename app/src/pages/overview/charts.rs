@@ -65,9 +65,13 @@ pub(crate) fn charts(chosen: Memo<Chosen>) -> Charts {
                     (None, Some(name)) => name,
                     (None, None) => return Ok::<Option<Charted>, Problem>(None),
                 };
-                let series = api
-                    .series(SeriesQuery { upstream: name, minutes: chosen.range.minutes, until: chosen.range.until })
-                    .await?;
+                let asked = SeriesQuery {
+                    upstream: name,
+                    source: chosen.source,
+                    minutes: chosen.range.minutes,
+                    until: chosen.range.until,
+                };
+                let series = api.series(asked).await?;
                 Ok(Some(Charted {
                     band: upstream.map_or((0.7, 0.9), |u| u.band),
                     names: overview.upstreams.iter().map(|u| u.name.clone()).collect(),
@@ -87,12 +91,20 @@ pub(crate) fn charts(chosen: Memo<Chosen>) -> Charts {
     let cursor = Cursor::default();
     let go = use_navigate();
     let zoom = Callback::new(move |range: Range| {
-        let upstream = chosen.read_untracked().upstream.clone();
-        go(&paths::overview(upstream.as_deref(), range), NavigateOptions::default());
+        let to = chosen.read_untracked().at(range);
+        go(&to, NavigateOptions::default());
     });
     Charts {
         utilisation: query.view(move |charted| charted.map(|c| utilisation(text, &c, cursor, zoom)).into_any()),
         failures: query.view_quietly(move |charted| charted.map(|c| failures(text, &c.series, cursor)).into_any()),
+    }
+}
+
+/// Whose course it is, and who reports it.
+fn name_of(text: &Catalogue, series: &Series) -> String {
+    match &series.source {
+        Some(source) => (text.overview.as_reported)(&series.upstream, source),
+        None => series.upstream.clone(),
     }
 }
 
@@ -110,7 +122,7 @@ fn utilisation(text: &'static Catalogue, charted: &Charted, cursor: Cursor, zoom
             .names
             .iter()
             .map(|name| {
-                let current = (*name == series.upstream).then_some("true");
+                let current = (*name == series.upstream && series.source.is_none()).then_some("true");
                 let href = paths::overview(Some(name), charted.range);
                 view! { <a href=href aria-current=current>{name.clone()}</a> }
             })
@@ -124,7 +136,10 @@ fn utilisation(text: &'static Catalogue, charted: &Charted, cursor: Cursor, zoom
     view! {
         <section class="panel charted">
             <header>
-                <h2>{format!("{} · {}", o.utilisation, series.upstream)}</h2>
+                <h2>{format!("{} · {}", o.utilisation, name_of(text, series))}</h2>
+                {series.source.is_some().then(|| {
+                    view! { <a class="button small" href=paths::overview(Some(&series.upstream), charted.range)>{o.as_here}</a> }
+                })}
                 <small>
                     {o.utilisation_how} <span class="needs-js">" · " {o.zoom_hint}</span> {move || (!live.hydrated.get()).then(|| format!(" · {}", text.common.utc))}
                 </small>
@@ -162,7 +177,7 @@ fn failures(text: &'static Catalogue, series: &Series, cursor: Cursor) -> AnyVie
         <section class="panel charted">
             <header>
                 <h2>{o.failures}</h2>
-                <small>{series.upstream.clone()}</small>
+                <small>{name_of(text, series)}</small>
                 {failures_legend(series)}
             </header>
             {body}

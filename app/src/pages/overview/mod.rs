@@ -16,6 +16,7 @@ use crate::{
     live::use_live,
     markup::view,
     model::{Overview, Range},
+    paths,
 };
 
 /// What the address says: the upstream in the charts, and how far back.
@@ -23,8 +24,17 @@ use crate::{
 pub(crate) struct Chosen {
     /// None: the first one.
     upstream: Option<String>,
+    /// As this source reports it; none: as it went through here.
+    source: Option<String>,
     /// The stretch of time.
     range: Range,
+}
+
+impl Chosen {
+    /// The address of the same over another range.
+    fn at(&self, range: Range) -> String {
+        paths::overview_of(self.upstream.as_deref(), self.source.as_deref(), range)
+    }
 }
 
 /// `/`
@@ -40,7 +50,7 @@ pub(crate) fn OverviewPage() -> impl IntoView {
             minutes: minutes.clamp(Range::SHORTEST, Range::LONGEST),
             until: until.map(|until| until.with_timezone(&Utc)),
         };
-        Chosen { upstream: query.get("upstream"), range }
+        Chosen { upstream: query.get("upstream"), source: query.get("source"), range }
     });
     let charts = charts::charts(chosen);
     let summary = live.view(move |overview| match overview {

@@ -13,12 +13,11 @@ use crate::{
     i18n::Catalogue,
     markup::view,
     model::Range,
-    paths,
 };
 
 pub(super) fn picker(text: &'static Catalogue, chosen: Memo<Chosen>) -> AnyView {
     let o = &text.overview;
-    let to = move |range: Range| paths::overview(chosen.read().upstream.as_deref(), range);
+    let to = move |range: Range| chosen.read().at(range);
     let links = o
         .ranges
         .iter()
@@ -59,14 +58,14 @@ pub(super) fn picker(text: &'static Catalogue, chosen: Memo<Chosen>) -> AnyView 
 /// What a range that stands still shows, with wider ones and the way back to now.
 fn fixed(text: &'static Catalogue, chosen: Memo<Chosen>, until: DateTime<Utc>) -> AnyView {
     let o = &text.overview;
-    let range = chosen.read_untracked().range;
-    let upstream = chosen.read_untracked().upstream.clone();
+    let at = chosen.get_untracked();
+    let range = at.range;
     let from = until - TimeDelta::minutes(range.minutes.into());
     let wider = Range {
         minutes: range.minutes.saturating_mul(2).min(Range::LONGEST),
         until: Some(until + TimeDelta::seconds(i64::from(range.minutes) * 30)),
     };
-    let to = |range| paths::overview(upstream.as_deref(), range);
+    let to = |range| at.at(range);
     view! {
         <div class="bar fixed-range">
             <span class="muted">{time(from, Show::DayMinute)} " – " {time(until, Show::DayMinute)}</span>
@@ -88,8 +87,8 @@ fn own(text: &'static Catalogue, chosen: Memo<Chosen>, open: RwSignal<bool>) -> 
         let Some(until) = local_time(&ending.get_untracked()) else { return };
         let minutes = length.get_untracked().parse().unwrap_or(Range::HOUR.minutes);
         open.set(false);
-        let upstream = chosen.read_untracked().upstream.clone();
-        go(&paths::overview(upstream.as_deref(), Range { minutes, until: Some(until) }), NavigateOptions::default());
+        let to = chosen.read_untracked().at(Range { minutes, until: Some(until) });
+        go(&to, NavigateOptions::default());
     };
     let lengths = o
         .ranges

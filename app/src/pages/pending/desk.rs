@@ -109,6 +109,7 @@ fn asked() -> Memo<PendingQuery> {
                 filter: PendingFilter {
                     error_class: word("error_class").and_then(|w| w.parse().ok()),
                     upstream: word("upstream"),
+                    source: word("source"),
                     disposition: word("disposition").and_then(|w| w.parse().ok()),
                     text: word("text"),
                 },

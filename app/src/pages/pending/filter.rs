@@ -28,6 +28,7 @@ pub(super) fn view(desk: Desk) -> AnyView {
             <form role="search" method="get" action=paths::PENDING on:submit=send>
                 {hidden("error_class", move || desk.query.with(|q| q.filter.error_class.map(ErrorClass::as_str)).map(str::to_owned))}
                 {hidden("upstream", move || desk.query.with(|q| q.filter.upstream.clone()))}
+                {hidden("source", move || desk.query.with(|q| q.filter.source.clone()))}
                 {hidden("disposition", move || desk.query.with(|q| q.filter.disposition.map(Disposition::as_str)).map(str::to_owned))}
                 <label class="hidden" for=FIELD>
                     {t.search}
@@ -70,6 +71,9 @@ fn chips(desk: Desk) -> AnyView {
             }),
             filter.upstream.as_ref().map(|upstream| {
                 ((r.filter_upstream)(upstream), PendingFilter { upstream: None, ..filter.clone() })
+            }),
+            filter.source.as_ref().map(|source| {
+                ((r.filter_source)(source), PendingFilter { source: None, ..filter.clone() })
             }),
             filter.text.as_ref().map(|words| ((r.filter_text)(words), PendingFilter { text: None, ..filter.clone() })),
         ];

@@ -74,6 +74,7 @@ pub(super) fn facts(desk: Desk, detail: &PendingDetail) -> AnyView {
     view! {
         <dl class="facts">
             {fact(text.common.upstream, view! { <a href=paths::quota(&upstream)>{upstream.clone()}</a> })}
+            {item.source.clone().map(|source| fact(t.source, view! { <a href=paths::SOURCES>{source}</a> }))}
             {item.engine.clone().map(|engine| fact(text.pending.engine, engine))}
             {item.status.map(|status| fact(t.status, status.to_string()))}
             {item.provider_type.clone().map(|kind| fact(t.provider_type, view! { <code>{kind}</code> }))}
@@ -85,7 +86,9 @@ pub(super) fn facts(desk: Desk, detail: &PendingDetail) -> AnyView {
             {detail.replay.map(|replay| fact(t.in_replay, view! { <a href=paths::REPLAYS>{replay.to_string()}</a> }))}
             {fact(t.record, view! { <code>{item.id.to_string()}</code> })}
         </dl>
-        <p class="request mono"><b>{detail.method.clone()}</b> " " {detail.path.clone()}</p>
+        {(!detail.method.is_empty()).then(|| {
+            view! { <p class="request mono"><b>{detail.method.clone()}</b> " " {detail.path.clone()}</p> }
+        })}
         <div class="stack tight">
             <h3>{t.key}</h3>
             <Command text=Signal::derive(move || key.clone()) label=t.key />

@@ -79,6 +79,7 @@ fn filter_words(text: &Catalogue, filter: &PendingFilter) -> String {
     let words: Vec<String> = [
         filter.error_class.map(|class| (r.filter_class)((text.words.class)(class))),
         filter.upstream.as_ref().map(|upstream| (r.filter_upstream)(upstream)),
+        filter.source.as_ref().map(|source| (r.filter_source)(source)),
         filter.text.as_ref().map(|words| (r.filter_text)(words)),
         filter
             .disposition
