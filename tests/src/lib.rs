@@ -14,12 +14,14 @@
 //! ```
 
 mod api;
+mod figures;
 mod process;
 mod raw;
 mod receiver;
 mod wait;
 
 pub use api::{Api, Reply};
+pub use figures::median;
 pub use process::{Failed, Penstock, Setup, binary};
 pub use raw::raw_http;
 pub use receiver::{Received, Receiver};

@@ -4,7 +4,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use crate::process::{self, cargo};
-use crate::{build, workspace};
+use crate::{build, tools, workspace};
 
 /// Which bench, and whether its goal decides the exit code.
 #[derive(clap::Args)]
@@ -26,6 +26,9 @@ pub fn run(args: &Args) -> Result<()> {
         let known: Vec<_> = bins.iter().map(|bin| name(bin)).collect();
         bail!("There is no bench `{}`. There are: {}.", args.name, known.join(", "));
     };
+    if args.name == "gateway" {
+        tools::load_tools()?;
+    }
     build::run()?;
     let mut command = cargo(&["run", "--release", "-p", "penstock-tests", "--bin", bin, "--"]);
     command.env("PENSTOCK_BIN", workspace::binary());

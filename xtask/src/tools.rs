@@ -13,6 +13,8 @@ use crate::workspace;
 
 const WASM: &str = "wasm32-unknown-unknown";
 const NODE: u32 = 20;
+/// oha's release whose flags and JSON the gateway's bench is written for.
+const OHA: &str = "1.16.0";
 
 /// The standard library for WebAssembly.
 pub fn wasm_target() -> Result<()> {
@@ -68,6 +70,17 @@ pub fn cargo_tool(name: &str, version: Option<&str>) -> Result<()> {
     if answer("cargo", &[subcommand, "--version"]).is_some() {
         return Ok(());
     }
+    cargo_install(name, version)
+}
+
+/// What the gateway's bench sends with, and what it compares with.
+pub fn load_tools() -> Result<()> {
+    let missing: Vec<_> = ["nginx", "wrk"].into_iter().filter(|program| !on_path(program)).collect();
+    debian_packages(&missing, "Install nginx and wrk.")?;
+    if on_path("oha") { Ok(()) } else { cargo_install("oha", Some(OHA)) }
+}
+
+fn cargo_install(name: &str, version: Option<&str>) -> Result<()> {
     step(&format!("Install {name} (once, some minutes)"), || {
         let mut args = vec!["install", name, "--locked"];
         if let Some(version) = version {
@@ -88,27 +101,38 @@ pub fn browser() -> Result<()> {
     if answer("dpkg", &["-s", "fonts-noto-cjk"]).is_none_or(|status| !status.contains("install ok installed")) {
         missing.push("fonts-noto-cjk");
     }
-    if missing.is_empty() {
+    if missing == ["fonts-noto-cjk"] && answer("apt-get", &["--version"]).is_none() {
+        say("Chinese fonts may be missing (Debian: fonts-noto-cjk): screenshots may show boxes");
         return Ok(());
     }
-    if answer("apt-get", &["--version"]).is_none() {
-        if chromium.exists() {
-            say("Chinese fonts may be missing (Debian: fonts-noto-cjk): screenshots may show boxes");
-            return Ok(());
-        }
-        bail!(
-            "The browser tests need Chromium at /usr/bin/chromium, and there is no apt-get here to install it. \
-             Install it, or run the other tests with `cargo xtask test --fast`."
-        );
+    debian_packages(
+        &missing,
+        "Install Chromium at /usr/bin/chromium, or run the other tests with `cargo xtask test --fast`.",
+    )
+}
+
+/// Installs Debian's packages of these names; `otherwise` says what to do where there is no apt-get.
+fn debian_packages(names: &[&str], otherwise: &str) -> Result<()> {
+    if names.is_empty() {
+        return Ok(());
     }
-    let packages = missing.join(" ");
+    let packages = names.join(" ");
+    if answer("apt-get", &["--version"]).is_none() {
+        bail!("{packages} must be installed, and there is no apt-get here to do it. {otherwise}");
+    }
     step(&format!("Install {packages} with apt-get"), || {
         let hint = format!("Install by hand: `apt-get install {packages}`.");
         run(&mut apt(&["update", "-qq"])?, &hint)?;
         let mut args = vec!["install", "-y", "-qq", "--no-install-recommends"];
-        args.extend(&missing);
+        args.extend(names);
         run(&mut apt(&args)?, &hint)
     })
+}
+
+/// Whether a program is there, also where only root's PATH looks.
+fn on_path(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).chain(["/usr/sbin".into()]).any(|folder| folder.join(program).is_file())
 }
 
 /// apt-get as root: as we are, or by a sudo that asks for no password.
