@@ -2,8 +2,8 @@
 //!
 //! Three parts, each usable alone:
 //!
-//! - [`upstream`]: an API that judges a quota over a true sliding window, answers like OpenAI, is late, breaks and
-//!   lies on demand, and keeps a ledger of every call it saw.
+//! - [`upstream`]: an API that judges a quota over a true sliding window, answers like OpenAI or Anthropic, is
+//!   late, breaks and lies on demand, and keeps a ledger of every call it saw.
 //! - [`engines`]: FME engines that send image tiles, and a webhook stream, both through a gateway.
 //! - [`clients`]: bare worker loops for benches, with and without a retry of their own.
 //!

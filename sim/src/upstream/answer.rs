@@ -11,6 +11,7 @@ use futures_util::stream;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use serde_json::Value;
 
+use super::judge::RetryAfter;
 use super::ledger::{End, InFlight};
 
 /// How long a cut connection stays open after what was said, so that it has been flushed.
@@ -106,6 +107,17 @@ impl Answer {
             }
         }
         self
+    }
+
+    /// Adds the wait that a refusal names, in whole seconds, rounded up, at least 1.
+    pub(crate) fn retry_after(self, told: RetryAfter, wait: Duration) -> Self {
+        match told {
+            RetryAfter::Absent => self,
+            RetryAfter::Seconds => {
+                let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+                self.header("retry-after", &seconds.max(1).to_string())
+            }
+        }
     }
 
     /// Sets the whole body of a given answer.

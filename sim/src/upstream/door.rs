@@ -16,7 +16,6 @@ use axum::body::{Body, to_bytes};
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use http::{Request, StatusCode};
-use serde_json::json;
 
 use super::answer::{Answer, What, nothing};
 use super::echo::echo;
@@ -25,7 +24,8 @@ use super::incoming::{Incoming, Route};
 use super::judge::Ruling;
 use super::latency::Timing;
 use super::ledger::{Call, End, InFlight, Verdict};
-use super::{Core, Shared, openai};
+use super::reply::Reply;
+use super::{Core, Shared, anthropic, openai};
 use crate::lock::locked;
 
 /// The largest body that is read.
@@ -74,7 +74,7 @@ pub(crate) async fn arrive(State(shared): State<Arc<Shared>>, request: Request<B
 impl Shared {
     /// Decides a call and writes it down, in one step.
     fn decide(&self, incoming: &Incoming) -> (Decision, u64) {
-        let episodes = self.episodes.state();
+        let (api, episodes) = (incoming.api(), self.episodes.state());
         let tokens = incoming.tokens(self.spec.answer_words);
         let path = incoming.parts.uri.path();
         let input_fault = self.spec.faults.of_input(self.spec.seed, path, &incoming.body);
@@ -83,19 +83,18 @@ impl Shared {
         let mut core = locked(&self.core);
         let now = self.clock.now();
         let decision = if episodes.outage {
-            turned_away(openai::error(503, "server_error", json!(null), "The service is unavailable."))
+            turned_away(api.outage())
         } else if episodes.insufficient_quota {
-            let message = "You exceeded your current quota, please check your plan and billing details.";
-            turned_away(openai::error(429, "insufficient_quota", json!("insufficient_quota"), message))
+            turned_away(api.used_up())
         } else {
             let Core { judge, .. } = &mut *core;
             let ruling = judge.as_mut().map(|judge| (judge.arrive(now, tokens), *judge.spec()));
             let rate = match &ruling {
-                Some((ruling, spec)) if spec.headers => openai::rate_headers(ruling),
+                Some((ruling, spec)) if spec.headers => api.rate_headers(ruling),
                 _ => Vec::new(),
             };
             if let Some((Ruling { refused: Some((dimension, wait)), .. }, spec)) = ruling {
-                let answer = openai::refusal(&spec, dimension, wait);
+                let answer = api.refusal(&spec, dimension, wait);
                 Decision { verdict: Verdict::Refused, answer, filtered: false, rate }
             } else {
                 let (answer, filtered) = self.work(&mut core, incoming, input_fault, episodes.slow);
@@ -131,16 +130,17 @@ impl Shared {
         if let Some(answer) = core.rules.take(incoming.parts.uri.path()) {
             return (answer, false);
         }
-        if let Route::Chat(Err(problem)) = &incoming.route {
-            return (openai::invalid(problem), false);
+        let api = incoming.api();
+        if let Route::Chat(Err(problem)) | Route::Messages(Err(problem)) = &incoming.route {
+            return (api.invalid(problem), false);
         }
         match input_fault.or(passing) {
             Some(Fault::Hang(time)) => (Answer::drop_connection().after(time), false),
-            Some(fault @ Fault::TooLarge) => (openai::fault(fault).unwrap_or_else(Answer::usual), false),
+            Some(fault @ Fault::TooLarge) => (api.fault(fault).unwrap_or_else(Answer::usual), false),
             _ if timing.dropped => (Answer::drop_connection().after(wait), false),
             Some(fault) => {
                 let filtered = fault == Fault::Content200;
-                (openai::fault(fault).unwrap_or_else(Answer::usual).after(wait), filtered)
+                (api.fault(fault).unwrap_or_else(Answer::usual).after(wait), filtered)
             }
             None => (Answer::usual().after(wait), false),
         }
@@ -148,18 +148,17 @@ impl Shared {
 
     /// The answer when nothing goes wrong.
     fn usual(&self, incoming: &Incoming, number: u64, filtered: bool) -> Answer {
+        let reply = Reply {
+            number,
+            created: crate::clock::unix_seconds(),
+            words: self.spec.answer_words,
+            word_delay: self.spec.word_delay,
+            filtered,
+        };
         match &incoming.route {
-            Route::Chat(Ok(prompt)) => openai::completion(
-                prompt,
-                openai::Reply {
-                    number,
-                    created: crate::clock::unix_seconds(),
-                    words: self.spec.answer_words,
-                    word_delay: self.spec.word_delay,
-                    filtered,
-                },
-            ),
-            Route::Chat(Err(problem)) => openai::invalid(problem),
+            Route::Chat(Ok(prompt)) => openai::completion(prompt, reply),
+            Route::Messages(Ok(prompt)) => anthropic::message(prompt, reply),
+            Route::Chat(Err(problem)) | Route::Messages(Err(problem)) => incoming.api().invalid(problem),
             Route::Embeddings(inputs) => openai::embeddings(*inputs, incoming.body.len()),
             Route::Models => openai::models(&self.spec.models),
             Route::Echo => echo(incoming),

@@ -16,9 +16,9 @@ pub struct Episodes {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EpisodeState {
-    /// 503 to everything, before the judge.
+    /// 503 to everything, before the judge; 529 at Anthropic's door.
     pub outage: bool,
-    /// 429 with type and code `insufficient_quota` to everything, before the judge.
+    /// 429 with type and code `insufficient_quota` to everything, before the judge; at Anthropic's door 400.
     pub insufficient_quota: bool,
     /// Every latency is multiplied with this; 1 is normal.
     pub slow: f64,

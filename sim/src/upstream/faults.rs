@@ -19,7 +19,8 @@ pub struct FaultPlan {
     pub hang_for: Duration,
     /// Input: HTTP 400 `content_policy_violation`.
     pub content_400: f64,
-    /// Input: HTTP 200 with `finish_reason: "content_filter"`. Where the answer has no `finish_reason` it is as usual.
+    /// Input: HTTP 200 with `finish_reason: "content_filter"` (Anthropic: `stop_reason: "refusal"`). Where the answer has
+    /// neither it is as usual.
     pub content_200: f64,
     /// Input: HTTP 413.
     pub too_large: f64,

@@ -8,6 +8,8 @@ use http::request::Parts;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::anthropic;
+use super::api::Api;
 use super::openai::{self, Prompt};
 
 /// A request with its body.
@@ -24,6 +26,8 @@ pub(crate) struct Incoming {
 pub(crate) enum Route {
     /// `POST /v1/chat/completions`, or what is wrong with its body.
     Chat(Result<Prompt, String>),
+    /// `POST /v1/messages`, or what is wrong with its body.
+    Messages(Result<Prompt, String>),
     /// `POST /v1/embeddings`, with how many inputs.
     Embeddings(usize),
     /// `GET /v1/models`.
@@ -36,6 +40,7 @@ impl Incoming {
     pub(crate) fn read(parts: Parts, body: Bytes) -> Self {
         let route = match (parts.method.as_str(), parts.uri.path()) {
             ("POST", "/v1/chat/completions") => Route::Chat(Prompt::read(&body)),
+            ("POST", "/v1/messages") => Route::Messages(anthropic::read(&body)),
             ("POST", "/v1/embeddings") => Route::Embeddings(openai::embedding_inputs(&body)),
             ("GET", "/v1/models") => Route::Models,
             _ => Route::Echo,
@@ -48,10 +53,15 @@ impl Incoming {
         text_header(&self.parts.headers, name)
     }
 
+    /// Whose protocol it speaks.
+    pub(crate) fn api(&self) -> Api {
+        Api::of(self.parts.uri.path())
+    }
+
     /// What the call will cost in tokens, its answer of at most `answer_words` words included.
     pub(crate) fn tokens(&self, answer_words: u64) -> u64 {
         match &self.route {
-            Route::Chat(Ok(prompt)) => prompt.tokens + prompt.answer_words(answer_words),
+            Route::Chat(Ok(prompt)) | Route::Messages(Ok(prompt)) => prompt.tokens + prompt.answer_words(answer_words),
             Route::Embeddings(_) => openai::text_tokens(self.body.len()),
             _ => 0,
         }

@@ -4,6 +4,8 @@
 //! its way, in which order, stands in `door`.
 
 mod answer;
+mod anthropic;
+mod api;
 mod control;
 mod door;
 mod echo;
@@ -14,6 +16,7 @@ mod judge;
 mod latency;
 mod ledger;
 mod openai;
+mod reply;
 mod rules;
 mod serve;
 mod spec;

@@ -1,5 +1,7 @@
 //! The upstream over real sockets.
 
+mod anthropic;
+
 use std::time::Duration;
 
 use bytes::Bytes;

@@ -6,27 +6,7 @@ use serde_json::{Value, json};
 
 use super::prompt::Prompt;
 use crate::upstream::answer::Answer;
-
-/// What the model says about every tile, over and over.
-const WORDS: [&str; 16] = [
-    "roof", "road", "field", "water", "hedge", "track", "barn", "orchard", "canal", "bridge", "meadow", "quarry",
-    "wood", "path", "wall", "yard",
-];
-
-/// How an answer is made.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Reply {
-    /// The call's number, for its id.
-    pub(crate) number: u64,
-    /// Unix seconds.
-    pub(crate) created: u64,
-    /// Words in an answer that isn't cut.
-    pub(crate) words: u64,
-    /// The wait before each streamed word.
-    pub(crate) word_delay: Duration,
-    /// The content filter ate the answer.
-    pub(crate) filtered: bool,
-}
+use crate::upstream::reply::{Reply, words};
 
 /// The usual answer to `prompt`.
 pub(crate) fn completion(prompt: &Prompt, reply: Reply) -> Answer {
@@ -36,8 +16,7 @@ pub(crate) fn completion(prompt: &Prompt, reply: Reply) -> Answer {
         () if count < reply.words => "length",
         () => "stop",
     };
-    let words = WORDS.iter().cycle().take(usize::try_from(count).unwrap_or(usize::MAX)).enumerate();
-    let words = words.map(|(n, word)| if n == 0 { (*word).to_owned() } else { format!(" {word}") });
+    let words = words(count);
     let usage = json!({
         "prompt_tokens": prompt.tokens, "completion_tokens": count, "total_tokens": prompt.tokens + count,
     });

@@ -7,16 +7,27 @@ use serde_json::{Value, json};
 
 use crate::upstream::answer::Answer;
 use crate::upstream::faults::Fault;
-use crate::upstream::judge::{Dimension, JudgeSpec, Level, RetryAfter, Ruling};
+use crate::upstream::judge::{Dimension, JudgeSpec, Level, Ruling};
 
 /// An error in OpenAI's shape.
-pub(crate) fn error(status: u16, kind: &str, code: Value, message: &str) -> Answer {
+fn error(status: u16, kind: &str, code: Value, message: &str) -> Answer {
     Answer::json(status, &json!({"error": {"message": message, "type": kind, "param": null, "code": code}}))
 }
 
 /// 400 for a request that is none.
 pub(crate) fn invalid(message: &str) -> Answer {
     error(400, "invalid_request_error", Value::Null, message)
+}
+
+/// What everybody hears during an outage.
+pub(crate) fn outage() -> Answer {
+    error(503, "server_error", Value::Null, "The service is unavailable.")
+}
+
+/// What an account without money hears.
+pub(crate) fn used_up() -> Answer {
+    let message = "You exceeded your current quota, please check your plan and billing details.";
+    error(429, "insufficient_quota", json!("insufficient_quota"), message)
 }
 
 /// 429 for what the judge refused.
@@ -31,11 +42,7 @@ pub(crate) fn refusal(spec: &JudgeSpec, dimension: Dimension, fits_in: Option<Du
         "Rate limit reached for {kind}: limit {limit} in any {window} s. Please try again in {}.",
         go_duration(wait)
     );
-    let answer = error(429, kind, json!("rate_limit_exceeded"), &message);
-    match spec.retry_after {
-        RetryAfter::Absent => answer,
-        RetryAfter::Seconds => answer.header("retry-after", &whole_seconds(wait).to_string()),
-    }
+    error(429, kind, json!("rate_limit_exceeded"), &message).retry_after(spec.retry_after, wait)
 }
 
 /// The `x-ratelimit-*` headers that tell where a ruling left the quota.
@@ -81,11 +88,6 @@ fn level_headers(level: Level, [limit, remaining, reset]: [&'static str; 3]) -> 
     ]
 }
 
-/// Whole seconds, rounded up, at least 1.
-fn whole_seconds(wait: Duration) -> u64 {
-    (wait.as_secs() + u64::from(wait.subsec_nanos() > 0)).max(1)
-}
-
 /// A duration as Go prints it, in whole milliseconds, rounded up: `9ms`, `1.5s`, `6m0s`, `23h47m36.648s`.
 fn go_duration(wait: Duration) -> String {
     let ms = wait.as_nanos().div_ceil(1_000_000);
@@ -129,6 +131,5 @@ mod tests {
             assert_eq!(go_duration(Duration::from_millis(ms)), text);
         }
         assert_eq!(go_duration(Duration::from_micros(1)), "1ms");
-        assert_eq!(whole_seconds(Duration::from_micros(1_000_001)), 2);
     }
 }

@@ -5,7 +5,7 @@ mod errors;
 mod lists;
 mod prompt;
 
-pub(crate) use chat::{Reply, completion};
-pub(crate) use errors::{error, fault, invalid, rate_headers, refusal};
+pub(crate) use chat::completion;
+pub(crate) use errors::{fault, invalid, outage, rate_headers, refusal, used_up};
 pub(crate) use lists::{embedding_inputs, embeddings, models};
 pub(crate) use prompt::{Prompt, text_tokens};

@@ -57,7 +57,7 @@ fn content_tokens(content: &RawValue) -> u64 {
         .iter()
         .map(|part| {
             let text = part.text.map_or(0, |text| text_tokens(text.get().len().saturating_sub(2)));
-            text + if part.image_url.is_some() { IMAGE_TOKENS } else { 0 }
+            text + if part.image_url.or(part.source).is_some() { IMAGE_TOKENS } else { 0 }
         })
         .sum()
 }
@@ -90,6 +90,9 @@ struct Part<'a> {
     text: Option<&'a RawValue>,
     #[serde(borrow)]
     image_url: Option<&'a RawValue>,
+    /// Anthropic's word for an image.
+    #[serde(borrow)]
+    source: Option<&'a RawValue>,
 }
 
 #[cfg(test)]
