@@ -1,8 +1,10 @@
 //! What watches it: Prometheus, load balancers, logs, browsers without scripts.
 
 mod alerts;
+mod dashboard;
 mod metrics;
 mod pages;
+mod prometheus;
 
 use std::time::Duration;
 
@@ -11,6 +13,22 @@ use harness::{Api, NO_BREAKER, PATIENCE, Penstock, ROOMY, Setup, eventually, sim
 use serde_json::{Value, json};
 use sim::Answer;
 use tokio::time::timeout;
+
+/// A program in which there is something to see in every metric: calls that succeeded, failed, were sent again after an unknown
+/// outcome and were refused, and a breaker that an operator holds open.
+async fn everything_happened() -> Penstock {
+    let sim = sim_upstream().await;
+    let rest = format!("{ROOMY}\n{NO_BREAKER}\nretry = {{ base_s = 0.01, jitter = \"none\" }}\non_unknown = \"retry\"");
+    let app = Penstock::start(&upstream_toml("up", &sim.base_url(), &rest)).await;
+    sim.script([Answer::usual(), Answer::status(429), Answer::status(503), Answer::usual()]);
+    sim.script([Answer::drop_connection(), Answer::usual(), Answer::status(400)]);
+    for expected in [200, 200, 200, 400] {
+        assert_eq!(app.api().get("/gw/up/x").await.status, expected);
+    }
+    app.api().post("/api/v1/breakers/up/trip", &json!({"reason": "test", "for_s": 600})).await.expect(200);
+    assert_eq!(app.api().get("/gw/up/x").await.status, 503);
+    app
+}
 
 /// The next `overview` of a stream of events.
 async fn next_overview(
