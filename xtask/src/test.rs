@@ -30,6 +30,10 @@ pub fn run(args: &Args) -> Result<()> {
     tools::cargo_tool("cargo-nextest", None)?;
     let browser = !args.fast && prepare_browser()?;
     if !args.fast {
+        // Clients and watchers that the black-box tests try.
+        tools::node("run the tests with OpenAI's client for Node")?;
+        tools::python()?;
+        tools::debian_packages(&[("curl", "curl"), ("prometheus", "prometheus")])?;
         build::run()?;
     }
     let mut outcomes = vec![rust(args.fast)?, examples()?];

@@ -45,6 +45,11 @@ pub fn node(purpose: &str) -> Result<()> {
     }
 }
 
+/// Python with the means to make an environment, which Debian packs apart.
+pub fn python() -> Result<()> {
+    if answer("python3", &["-c", "import venv, ensurepip"]).is_some() { Ok(()) } else { install(&["python3-venv"]) }
+}
+
 /// A folder's npm packages, exactly as its package-lock.json pins them; installed again only when that changed.
 pub fn npm_packages(folder: &Path) -> Result<()> {
     let lock = fs::read(folder.join("package-lock.json"))
@@ -75,9 +80,8 @@ pub fn cargo_tool(name: &str, version: Option<&str>) -> Result<()> {
 
 /// What the gateway's bench sends with, and what it compares with.
 pub fn load_tools() -> Result<()> {
-    let missing: Vec<_> = ["nginx", "wrk"].into_iter().filter(|program| !on_path(program)).collect();
-    debian_packages(&missing, "Install nginx and wrk.")?;
-    if on_path("oha") { Ok(()) } else { cargo_install("oha", Some(OHA)) }
+    debian_packages(&[("/usr/sbin/nginx", "nginx"), ("wrk", "wrk")])?;
+    if is_there("oha") { Ok(()) } else { cargo_install("oha", Some(OHA)) }
 }
 
 fn cargo_install(name: &str, version: Option<&str>) -> Result<()> {
@@ -101,38 +105,36 @@ pub fn browser() -> Result<()> {
     if answer("dpkg", &["-s", "fonts-noto-cjk"]).is_none_or(|status| !status.contains("install ok installed")) {
         missing.push("fonts-noto-cjk");
     }
-    if missing == ["fonts-noto-cjk"] && answer("apt-get", &["--version"]).is_none() {
+    if chromium.exists() && answer("apt-get", &["--version"]).is_none() {
         say("Chinese fonts may be missing (Debian: fonts-noto-cjk): screenshots may show boxes");
         return Ok(());
     }
-    debian_packages(
-        &missing,
-        "Install Chromium at /usr/bin/chromium, or run the other tests with `cargo xtask test --fast`.",
-    )
+    install(&missing)
 }
 
-/// Installs Debian's packages of these names; `otherwise` says what to do where there is no apt-get.
-fn debian_packages(names: &[&str], otherwise: &str) -> Result<()> {
-    if names.is_empty() {
-        return Ok(());
-    }
-    let packages = names.join(" ");
-    if answer("apt-get", &["--version"]).is_none() {
-        bail!("{packages} must be installed, and there is no apt-get here to do it. {otherwise}");
-    }
-    step(&format!("Install {packages} with apt-get"), || {
-        let hint = format!("Install by hand: `apt-get install {packages}`.");
-        run(&mut apt(&["update", "-qq"])?, &hint)?;
-        let mut args = vec!["install", "-y", "-qq", "--no-install-recommends"];
-        args.extend(names);
-        run(&mut apt(&args)?, &hint)
-    })
+/// Debian packages, each known by a program that it brings: a name on the PATH, or a path.
+pub fn debian_packages(wanted: &[(&str, &str)]) -> Result<()> {
+    let missing: Vec<&str> =
+        wanted.iter().filter(|(program, _)| !is_there(program)).map(|(_, package)| *package).collect();
+    if missing.is_empty() { Ok(()) } else { install(&missing) }
 }
 
-/// Whether a program is there, also where only root's PATH looks.
-fn on_path(program: &str) -> bool {
+fn is_there(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).chain(["/usr/sbin".into()]).any(|folder| folder.join(program).is_file())
+    // Joined with a folder, an absolute path stays what it is.
+    std::env::split_paths(&path).any(|folder| folder.join(program).exists())
+}
+
+fn install(packages: &[&str]) -> Result<()> {
+    let named = packages.join(" ");
+    if answer("apt-get", &["--version"]).is_none() {
+        bail!("Missing: {named} (Debian's names), and there is no apt-get here. Install it the way your system does.");
+    }
+    step(&format!("Install {named} with apt-get"), || {
+        let hint = format!("Install by hand: `apt-get install {named}`.");
+        run(&mut apt(&["update", "-qq"])?, &hint)?;
+        run(&mut apt(&[&["install", "-y", "-qq", "--no-install-recommends"], packages].concat())?, &hint)
+    })
 }
 
 /// apt-get as root: as we are, or by a sudo that asks for no password.
