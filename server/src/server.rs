@@ -123,6 +123,7 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
         permits: crate::permits::Permits::default(),
         engines: crate::engines::Engines::default(),
         retries: crate::telemetry::Retries::default(),
+        alerts: crate::alerts::Raised::default(),
         alerts_wake: Notify::new(),
         limits: config.limits,
         retention: config.retention,

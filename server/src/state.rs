@@ -169,6 +169,8 @@ pub struct App {
     pub engines: crate::engines::Engines,
     /// What retries bring.
     pub retries: crate::telemetry::Retries,
+    /// Alerts that hold.
+    pub alerts: crate::alerts::Raised,
     /// Something happened that may be worth an alert: look now.
     pub alerts_wake: Notify,
     /// Sizes.

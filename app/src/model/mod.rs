@@ -23,7 +23,7 @@ pub use engines::{EngineReport, EngineShare, EngineView};
 pub use failure::{Disposition, ErrorClass, Suggestion};
 pub use ids::{KeyId, PermitId, RecordId, ReplayId};
 pub use keys::{KeyView, MadeKey, NewKey};
-pub use overview::{Overview, Revisions, UpstreamNow, Verdict};
+pub use overview::{AlertKind, AlertView, Overview, Revisions, UpstreamNow, Verdict};
 pub use pending::{
     BulkAction, BulkOutcome, BulkRequest, Count, Cursor, Facet, PendingChange, PendingDetail, PendingFilter,
     PendingItem, PendingPage, PendingQuery,

@@ -10,6 +10,40 @@ use super::{
 };
 
 words!(
+    /// What somebody should know now (F11).
+    AlertKind {
+        /// The upstream refused its own credential; nothing more is sent to it.
+        Authentication = "authentication",
+        /// A breaker opened by itself.
+        BreakerOpen = "breaker_open",
+        /// Too many calls time out.
+        Timeouts = "timeouts",
+        /// The content of many calls is refused.
+        ContentViolations = "content_violations",
+        /// Many records wait for a person, or one for long.
+        Backlog = "backlog",
+        /// Utilisation has long been out of its band while work waits.
+        OutOfBand = "out_of_band",
+    }
+);
+
+/// An alert that holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
+pub struct AlertView {
+    /// What it is about.
+    pub kind: AlertKind,
+    /// The upstream; none where it is about all of them.
+    pub upstream: Option<String>,
+    /// Whether nothing goes on until a person acts.
+    pub critical: bool,
+    /// In a sentence.
+    pub detail: String,
+    /// When it was raised.
+    pub since: DateTime<Utc>,
+}
+
+words!(
     /// How utilisation stands to its target band (G10).
     Verdict {
         /// Within the band.
@@ -67,6 +101,8 @@ pub struct UpstreamNow {
     pub waiting_records: u64,
     /// 95th percentile of the upstream's answer time over the last minutes, in ms; none without calls.
     pub p95_ms: Option<u64>,
+    /// 99th percentile of the same.
+    pub p99_ms: Option<u64>,
     /// Median time waited for a permit over the last minutes, in ms.
     pub waited_ms: Option<u64>,
     /// Requests that the bucket holds now.
@@ -101,6 +137,8 @@ pub struct Overview {
     pub oldest_pending: Option<DateTime<Utc>>,
     /// Breakers that hold back.
     pub open_breakers: u64,
+    /// Alerts that hold.
+    pub alerts: Vec<AlertView>,
     /// Replays that run: progress of the one that has most left, in percent.
     pub replay_percent: Option<u64>,
     /// Change counters.

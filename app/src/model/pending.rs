@@ -219,6 +219,9 @@ pub struct BulkRequest {
     /// Just these, if given (still within the filter).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ids: Option<Vec<RecordId>>,
+    /// All of the disposition: needed where neither filter nor ids narrow it.
+    #[serde(default)]
+    pub all: bool,
     /// What is done.
     pub action: BulkAction,
     /// Count only.

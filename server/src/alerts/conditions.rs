@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use app::model::{Disposition, ErrorClass, Verdict, breaker::Forced};
+use app::model::{AlertKind, Disposition, ErrorClass, Verdict, breaker::Forced};
 
 use super::{Finding, Key, Severity};
 use crate::{
@@ -63,7 +63,10 @@ impl Conditions {
         let oldest = open.oldest_open.map(|at| now.since(at)).unwrap_or_default();
         if pending > BACKLOG || oldest > OLDEST {
             let detail = format!("{pending} records wait for a person, the oldest for {} min", oldest.as_secs() / 60);
-            holds.insert(Key { kind: "backlog", upstream: None }, Finding { severity: Severity::Warning, detail });
+            holds.insert(
+                Key { kind: AlertKind::Backlog, upstream: None },
+                Finding { severity: Severity::Warning, detail },
+            );
         }
         Ok(holds)
     }
@@ -91,11 +94,11 @@ impl Conditions {
         let key = |kind| Key { kind, upstream: Some(upstream.name.clone()) };
         if calls >= ENOUGH && timeouts as f64 > calls as f64 * TIMEOUTS {
             let detail = format!("{timeouts} of {calls} calls to {} timed out within five minutes", upstream.name);
-            holds.insert(key("timeouts"), Finding { severity: Severity::Warning, detail });
+            holds.insert(key(AlertKind::Timeouts), Finding { severity: Severity::Warning, detail });
         }
         if content >= CONTENT {
             let detail = format!("{} refused the content of {content} calls within five minutes", upstream.name);
-            holds.insert(key("content_violations"), Finding { severity: Severity::Warning, detail });
+            holds.insert(key(AlertKind::ContentViolations), Finding { severity: Severity::Warning, detail });
         }
     }
 
@@ -116,7 +119,7 @@ impl Conditions {
                 upstream.name,
                 utilisation * 100.0
             );
-            let key = Key { kind: "out_of_band", upstream: Some(upstream.name.clone()) };
+            let key = Key { kind: AlertKind::OutOfBand, upstream: Some(upstream.name.clone()) };
             holds.insert(key, Finding { severity: Severity::Warning, detail });
         }
     }
@@ -128,11 +131,11 @@ fn breaker(upstream: &Upstream, holds: &mut BTreeMap<Key, Finding>) {
     match upstream.forced() {
         Some(Forced::Open { who, reason, .. }) if who == breakers::PROGRAM => {
             let detail = format!("{} is paused: {reason}", upstream.name);
-            holds.insert(key("authentication"), Finding { severity: Severity::Critical, detail });
+            holds.insert(key(AlertKind::Authentication), Finding { severity: Severity::Critical, detail });
         }
         None if breakers::holds_back(upstream) => {
             let detail = format!("the breaker of {} is open; its records wait", upstream.name);
-            holds.insert(key("breaker_open"), Finding { severity: Severity::Warning, detail });
+            holds.insert(key(AlertKind::BreakerOpen), Finding { severity: Severity::Warning, detail });
         }
         // What a person set, that person knows.
         _ => {}

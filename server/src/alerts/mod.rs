@@ -3,11 +3,16 @@
 
 mod conditions;
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
+use app::model::{AlertKind, AlertView};
 use serde::Serialize;
 
-use crate::state::App;
+use crate::{clock::Millis, state::App};
 pub use conditions::Conditions;
 
 /// How often the conditions are looked at.
@@ -30,8 +35,8 @@ pub enum Severity {
 /// What an alert is about; one of its kind and subject is raised at a time.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
-    /// `authentication`, `breaker_open`, `content_violations`, `timeouts`, `backlog`, `out_of_band`.
-    pub kind: &'static str,
+    /// What.
+    pub kind: AlertKind,
     /// The upstream; none where it is about all of them.
     pub upstream: Option<String>,
 }
@@ -48,7 +53,7 @@ pub struct Finding {
 /// What the webhook gets: flat, so that tools that read top-level keys alone can use it.
 #[derive(Debug, Clone, Serialize)]
 struct Message {
-    alert: &'static str,
+    alert: AlertKind,
     state: &'static str,
     severity: Severity,
     upstream: Option<String>,
@@ -56,10 +61,49 @@ struct Message {
     at: String,
 }
 
+/// What is raised, and since when.
+#[derive(Debug, Default)]
+pub struct Raised {
+    by_key: Mutex<BTreeMap<Key, (Finding, Millis)>>,
+}
+
+impl Raised {
+    /// Takes over what holds now; answers what was raised and what is over.
+    fn become_these(&self, holds: BTreeMap<Key, Finding>, now: Millis) -> (Vec<(Key, Finding)>, Vec<(Key, Finding)>) {
+        let mut held = self.by_key.lock().unwrap_or_else(PoisonError::into_inner);
+        let raised =
+            holds.iter().filter(|(key, _)| !held.contains_key(key)).map(|(k, f)| (k.clone(), f.clone())).collect();
+        let over =
+            held.iter().filter(|(key, _)| !holds.contains_key(key)).map(|(k, (f, _))| (k.clone(), f.clone())).collect();
+        *held = holds
+            .into_iter()
+            .map(|(key, finding)| {
+                let since = held.get(&key).map_or(now, |(_, since)| *since);
+                (key, (finding, since))
+            })
+            .collect();
+        (raised, over)
+    }
+
+    /// As the console shows them, the worst first.
+    pub fn views(&self) -> Vec<AlertView> {
+        let held = self.by_key.lock().unwrap_or_else(PoisonError::into_inner);
+        let view = |(key, (finding, since)): (&Key, &(Finding, Millis))| AlertView {
+            kind: key.kind,
+            upstream: key.upstream.clone(),
+            critical: finding.severity == Severity::Critical,
+            detail: finding.detail.clone(),
+            since: since.to_utc(),
+        };
+        let mut views: Vec<AlertView> = held.iter().map(view).collect();
+        views.sort_by_key(|alert| !alert.critical);
+        views
+    }
+}
+
 /// Looks at the conditions until the program stops.
 pub async fn run(app: Arc<App>, webhook: Option<reqwest::Url>, client: reqwest::Client) {
     let mut conditions = Conditions::default();
-    let mut raised: BTreeMap<Key, Finding> = BTreeMap::new();
     loop {
         tokio::select! {
             () = app.stop.cancelled() => return,
@@ -73,19 +117,15 @@ pub async fn run(app: Arc<App>, webhook: Option<reqwest::Url>, client: reqwest::
                 continue;
             }
         };
-        for (key, finding) in &holds {
-            if !raised.contains_key(key) {
-                tracing::warn!(alert = key.kind, upstream = key.upstream, "{}", finding.detail);
-                send(&app, webhook.as_ref(), &client, "raised", key, finding);
-            }
-        }
+        let (raised, over) = app.alerts.become_these(holds, app.clock.wall());
         for (key, finding) in &raised {
-            if !holds.contains_key(key) {
-                tracing::info!(alert = key.kind, upstream = key.upstream, "over: {}", finding.detail);
-                send(&app, webhook.as_ref(), &client, "over", key, finding);
-            }
+            tracing::warn!(alert = key.kind.as_str(), upstream = key.upstream, "{}", finding.detail);
+            send(&app, webhook.as_ref(), &client, "raised", key, finding);
         }
-        raised = holds;
+        for (key, finding) in &over {
+            tracing::info!(alert = key.kind.as_str(), upstream = key.upstream, "over: {}", finding.detail);
+            send(&app, webhook.as_ref(), &client, "over", key, finding);
+        }
     }
 }
 
@@ -120,6 +160,6 @@ fn send(
                 () = tokio::time::sleep(Duration::from_secs(1 << attempt)) => {}
             }
         }
-        tracing::error!(alert = message.alert, "the alert webhook did not take it");
+        tracing::error!(alert = message.alert.as_str(), "the alert webhook did not take it");
     });
 }

@@ -148,6 +148,7 @@ async fn bulk(api: &impl Api, out: &Out, which: Which, action: BulkAction) -> Do
     let request = BulkRequest {
         filter: which.filter.with(disposition),
         ids: (!which.ids.is_empty()).then_some(which.ids),
+        all: which.all,
         action,
         dry_run: which.dry_run,
     };

@@ -66,6 +66,7 @@ async fn upstream_now(app: &App, upstream: &Upstream, waiting: u64, now: Millis)
         in_flight: u64::from(snapshot.in_flight),
         waiting_records: waiting,
         p95_ms: figures.p95_ms,
+        p99_ms: figures.p99_ms,
         waited_ms: figures.waited_ms,
         tokens_left: requests_left(&snapshot.levels),
         breaker: breakers::state_of(snapshot.breaker.computed),
@@ -99,6 +100,7 @@ pub async fn read(app: &Arc<App>) -> Result<Overview, Problem> {
         pending_by_class: pending.by_class,
         oldest_pending: pending.oldest_open.map(Millis::to_utc),
         open_breakers,
+        alerts: app.alerts.views(),
         replay_percent: running.map(app::model::Replay::percent).min(),
         revisions: app.changes.read(),
     })

@@ -79,6 +79,8 @@ pub struct Now {
     pub refused: u64,
     /// 95th percentile of the answer time, in ms.
     pub p95_ms: Option<u64>,
+    /// 99th percentile of the same.
+    pub p99_ms: Option<u64>,
     /// Median wait for a permit, in ms.
     pub waited_ms: Option<u64>,
 }
@@ -184,6 +186,7 @@ impl Meter {
                 accepted: sum.accepted,
                 refused: sum.refused,
                 p95_ms: at(&took, 0.95),
+                p99_ms: at(&took, 0.99),
                 waited_ms: at(&waited, 0.5),
             }
         })

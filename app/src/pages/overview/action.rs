@@ -5,11 +5,11 @@ use leptos::prelude::*;
 use crate::{
     components::{
         state::{Tone, state},
-        time::countdown,
+        time::{ago, countdown},
     },
     i18n::Catalogue,
     markup::view,
-    model::{BreakerState, ErrorClass, Forced, Overview, UpstreamNow, Verdict},
+    model::{AlertKind, AlertView, BreakerState, ErrorClass, Forced, Overview, UpstreamNow, Verdict},
     paths,
 };
 
@@ -33,6 +33,9 @@ pub(crate) fn needs_action(text: &'static Catalogue, overview: &Overview) -> Any
     if open.len() > TOLD {
         rows.push(more_row(text, open.len() - TOLD));
     }
+    rows.extend(
+        overview.alerts.iter().filter(|alert| untold(alert)).take(TOLD).map(|alert| alert_row(text, overview, alert)),
+    );
     if overview.pending > 0 {
         rows.push(pending_row(text, overview));
     }
@@ -90,6 +93,34 @@ fn more_row(text: &'static Catalogue, more: usize) -> AnyView {
         state(Tone::Bad, text.overview.breaker_open),
         (text.overview.more_open)(&more).into_any(),
         view! { <a class="button" href=paths::BREAKERS>{text.common.breakers}</a> }.into_any(),
+    )
+}
+
+/// Whether an alert is told nowhere else on the page.
+const fn untold(alert: &AlertView) -> bool {
+    matches!(alert.kind, AlertKind::Authentication | AlertKind::Timeouts | AlertKind::ContentViolations)
+}
+
+fn alert_row(text: &'static Catalogue, overview: &Overview, alert: &AlertView) -> AnyView {
+    let o = &text.overview;
+    let (edge, tone) = if alert.critical { ("todo bad-edge", Tone::Bad) } else { ("todo near-edge", Tone::Near) };
+    let upstream = alert.upstream.clone().unwrap_or_default();
+    let link = match alert.kind {
+        AlertKind::Authentication => {
+            view! { <a class="button" href=paths::quota(&upstream)>{o.look_at_quota}</a> }.into_any()
+        }
+        AlertKind::ContentViolations => {
+            view! { <a class="button" href=paths::pending_of_class(ErrorClass::ContentViolation)>{o.triage}</a> }
+                .into_any()
+        }
+        _ => view! { <a class="button" href=paths::pending_of_upstream(&upstream)>{o.triage}</a> }.into_any(),
+    };
+    let words = view! { <b>{upstream.clone()}</b> " " {o.alert_since} " " {ago(overview.now, alert.since)} };
+    row(
+        edge,
+        view! { <span title=alert.detail.clone()>{state(tone, (o.alert)(alert.kind))}</span> }.into_any(),
+        words.into_any(),
+        link,
     )
 }
 

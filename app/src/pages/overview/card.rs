@@ -109,6 +109,7 @@ fn facts(text: &'static Catalogue, now: DateTime<Utc>, u: &UpstreamNow, held: bo
             fact(o.refused, number(u.refused_per_minute)),
             fact(o.queued, number(u.queued)),
             fact(o.p95, millis(u.p95_ms)),
+            fact(o.p99, millis(u.p99_ms)),
             fact(o.waited, millis(u.waited_ms)),
             fact(o.tokens_left, number(u.tokens_left)),
         ];

@@ -1,6 +1,7 @@
 //! The first screen: inside the band? anything open? does anything wait for me?
 
 mod action;
+mod behind;
 mod card;
 mod charts;
 mod range;
@@ -67,6 +68,7 @@ pub(crate) fn OverviewPage() -> impl IntoView {
         {summary}
         {charts.utilisation}
         <div class="two">{charts.failures} {waiting}</div>
+        {behind::behind(chosen)}
     }
 }
 

@@ -307,8 +307,13 @@ impl Desk {
 
     pub(super) fn reopen(self, ids: Vec<RecordId>, from: Disposition) {
         let text = self.text;
-        let request =
-            BulkRequest { filter: standing(from), ids: Some(ids), action: BulkAction::Reopen, dry_run: false };
+        let request = BulkRequest {
+            filter: standing(from),
+            ids: Some(ids),
+            all: false,
+            action: BulkAction::Reopen,
+            dry_run: false,
+        };
         self.act(
             self.hands().doing,
             async move |api| api.bulk_pending(request).await,
@@ -324,7 +329,7 @@ impl Desk {
     pub(super) fn reopen_selection(self) {
         let (filter, ids) = self.selection();
         let text = self.text;
-        let request = BulkRequest { filter, ids, action: BulkAction::Reopen, dry_run: false };
+        let request = BulkRequest { filter, ids, all: true, action: BulkAction::Reopen, dry_run: false };
         self.act(
             self.hands().doing,
             async move |api| api.bulk_pending(request).await,

@@ -32,7 +32,7 @@ pub(super) fn dialog(desk: Desk) -> AnyView {
 fn body(desk: Desk) -> AnyView {
     let t = &desk.text.pending.decide;
     let (filter, ids) = untrack(|| desk.selection());
-    let request = BulkRequest { filter, ids, action: BulkAction::Discard, dry_run: false };
+    let request = BulkRequest { filter, ids, all: true, action: BulkAction::Discard, dry_run: false };
     let counted = RwSignal::new(None::<Result<BulkOutcome, Problem>>);
     let (api, dry) = (desk.hands().api, BulkRequest { dry_run: true, ..request.clone() });
     spawn_local(async move {
