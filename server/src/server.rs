@@ -9,7 +9,7 @@ use std::{
 
 use app::model::{Action, Via};
 use axum::{
-    Router,
+    Router, ServiceExt as _,
     extract::DefaultBodyLimit,
     middleware::{from_fn, from_fn_with_state},
     routing::{get, post},
@@ -33,7 +33,7 @@ use crate::{
     store::{OpenError, Store, StoreError, audit::Deed, upstreams::Saved},
     telemetry::Metrics,
     upstream::{Registry, Settings},
-    web::{access, access::Access, console, keys, linger, prefs, session},
+    web::{access, access::Access, console, front::Front, keys, linger, prefs, session},
 };
 
 /// How long calls in flight may take to end when the program is stopped.
@@ -146,7 +146,8 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
         tries: Arc::new(std::sync::Mutex::new(password_tries(&app))),
     };
     let stop = app.stop.clone();
-    let service = router(&access).into_make_service_with_connect_info::<SocketAddr>();
+    let rest = router(&access);
+    let service = Front::new(access, rest).into_make_service_with_connect_info::<SocketAddr>();
     let serving = tokio::spawn(async move {
         axum::serve(listener, service).with_graceful_shutdown(async move { stop.cancelled().await }).await
     });

@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     clock::{Clock, Millis},
+    dispatch::{client, target::Base},
     governor::{Governor, spec::scheduler_spec},
     retry::Policy,
     telemetry::Meter,
@@ -33,6 +34,8 @@ pub struct Settings {
     pub auth: Option<(HeaderName, HeaderValue)>,
     /// Whether a credential is configured, but its variable is not set.
     pub credential_missing: bool,
+    /// Its base URL, read once.
+    pub base: Base,
     /// The client that calls it.
     pub client: reqwest::Client,
     /// When it came in force.
@@ -54,20 +57,25 @@ impl Settings {
             return Err(found);
         }
         let policy = Policy::resolve(&config);
+        let not_a_url = |e: String| vec![FieldProblem::new("base_url", "not_a_url", e)];
+        let base = Base::read(&config.base_url).map_err(|e| not_a_url(e.to_string()))?;
         let credential = credential(&config, variable).map_err(|p| vec![p])?;
-        let client = reqwest::Client::builder()
-            .connect_timeout(policy.timeouts.connect)
-            .redirect(reqwest::redirect::Policy::none())
-            .retry(reqwest::retry::never())
-            .referer(false)
-            .no_proxy()
-            .tcp_nodelay(true)
-            .build()
-            .map_err(|e| vec![FieldProblem::new("base_url", "not_a_url", e.to_string())])?;
-        let credential_missing = config.auth.is_some() && credential.is_none();
+        let client = client::client(&config, policy.timeouts.connect, variable).map_err(|p| vec![p])?;
+        let credential_missing = (config.auth.is_some() && credential.is_none()) || client.is_none();
+        let client = client.unwrap_or_default();
         let token_burst =
             scheduler_spec(&config).map_err(|p| vec![p])?.quota.tokens_per_minute.map(|bucket| bucket.burst.get());
-        Ok(Self { token_burst, version, config, policy, auth: credential, credential_missing, client, updated_at })
+        Ok(Self {
+            token_burst,
+            version,
+            config,
+            policy,
+            auth: credential,
+            credential_missing,
+            base,
+            client,
+            updated_at,
+        })
     }
 }
 
@@ -89,17 +97,27 @@ fn credential(
     let Some(auth) = &config.auth else { return Ok(None) };
     let bad = |field: &str| FieldProblem::new(field, "bad_header", "can't be sent as an HTTP header");
     let name = HeaderName::from_bytes(auth.header.as_bytes()).map_err(|_| bad("auth.header"))?;
+    let Some(value) = expanded("auth.value", &auth.value, variable)? else { return Ok(None) };
+    let mut value = HeaderValue::from_str(&value).map_err(|_| bad("auth.value"))?;
+    value.set_sensitive(true);
+    Ok(Some((name, value)))
+}
+
+/// A text of a field with environment variables put in where it names them; none where one is not set.
+pub(crate) fn expanded(
+    field: &str,
+    text: &str,
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> Result<Option<String>, FieldProblem> {
     let mut value = String::new();
-    let mut rest = auth.value.as_str();
+    let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
-        let Some((named, after)) = after.split_once('}') else { return Err(bad("auth.value")) };
+        let Some((named, after)) = after.split_once('}') else {
+            return Err(FieldProblem::new(field, "bad_header", "a ${ has no }"));
+        };
         // Ours are secrets of this program, not of an upstream: an operator must not be able to send them somewhere.
         if named.starts_with("PENSTOCK_") && !named.starts_with("PENSTOCK_KEY_") {
-            return Err(FieldProblem::new(
-                "auth.value",
-                "literal_secret",
-                "may not name one of Penstock's own variables",
-            ));
+            return Err(FieldProblem::new(field, "literal_secret", "may not name one of Penstock's own variables"));
         }
         let Some(secret) = variable(named).filter(|s| !s.is_empty()) else { return Ok(None) };
         value.push_str(before);
@@ -107,9 +125,7 @@ fn credential(
         rest = after;
     }
     value.push_str(rest);
-    let mut value = HeaderValue::from_str(&value).map_err(|_| bad("auth.value"))?;
-    value.set_sensitive(true);
-    Ok(Some((name, value)))
+    Ok(Some(value))
 }
 
 /// One upstream.

@@ -6,4 +6,5 @@ mod leaving;
 mod passing;
 mod refusing;
 mod streaming;
+mod way_out;
 mod wire;

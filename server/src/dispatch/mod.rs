@@ -1,6 +1,7 @@
 //! One path for all doors: permit, send, classify, settle, outcome.
 
 pub mod callbacks;
+pub mod client;
 pub mod headers;
 pub mod inflight;
 pub mod pump;

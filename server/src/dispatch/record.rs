@@ -123,9 +123,7 @@ fn unsendable(app: &App, settings: &Settings, record: &StoredRecord) -> Option<F
     if record.method.is_empty() {
         return say("its source told no method and path, and no request is set for it", Suggestion::Edit);
     }
-    if target::url(&settings.config.base_url, &record.path).is_err()
-        || Method::from_bytes(record.method.as_bytes()).is_err()
-    {
+    if target::below(&settings.base, &record.path).is_err() || Method::from_bytes(record.method.as_bytes()).is_err() {
         return say("method or path can't be sent to this upstream", Suggestion::Discard);
     }
     None
@@ -176,7 +174,7 @@ fn call_of(app: &App, settings: &Settings, record: &StoredRecord) -> Option<Call
     }
     Some(Call {
         method: Method::from_bytes(record.method.as_bytes()).ok()?,
-        url: target::url(&settings.config.base_url, &record.path).ok()?,
+        url: target::below(&settings.base, &record.path).ok()?,
         headers: sent_headers,
         idempotency_key: Some(record.idempotency_key.clone()),
     })

@@ -27,18 +27,43 @@ impl BadPath {
 /// Names of query parameters that carry a secret.
 const SECRETS: [&str; 6] = ["key", "api_key", "api-key", "apikey", "access_token", "token"];
 
+/// An upstream's base URL, read once.
+#[derive(Debug, Clone)]
+pub struct Base {
+    text: String,
+    url: Url,
+}
+
+impl Base {
+    /// Reads one.
+    pub fn read(base: &str) -> Result<Self, BadPath> {
+        let text = base.trim_end_matches('/').to_owned();
+        let url = Url::parse(&text).map_err(|_| BadPath::Malformed)?;
+        Ok(Self { text, url })
+    }
+}
+
 /// The URL for a path (with its query) below `base`.
 pub fn url(base: &str, path_and_query: &str) -> Result<Url, BadPath> {
-    let base = base.trim_end_matches('/');
+    below(&Base::read(base)?, path_and_query)
+}
+
+/// The same, below a base that was read before.
+pub fn below(base: &Base, path_and_query: &str) -> Result<Url, BadPath> {
+    let (base, root) = (&base.text, &base.url);
     let path = path_and_query.split(['?', '#']).next().unwrap_or_default();
     // A parser of URLs takes line breaks and tabs away without a word.
     if path_and_query.chars().any(|c| c.is_ascii_control()) {
         return Err(BadPath::Malformed);
     }
     // An upstream may read an escaped slash as one.
-    let plain = path.to_ascii_lowercase().replace("%2e", ".").replace("%2f", "/").replace("%5c", "\\");
-    let climbs = plain.split(['/', '\\']).any(|segment| segment == ".." || segment == ".");
-    if climbs {
+    let climbs = |plain: &str| plain.split(['/', '\\']).any(|segment| segment == ".." || segment == ".");
+    let escaped = path.contains('%').then(|| path.to_ascii_lowercase());
+    let outside = match escaped {
+        Some(lower) => climbs(&lower.replace("%2e", ".").replace("%2f", "/").replace("%5c", "\\")),
+        None => climbs(path),
+    };
+    if outside {
         return Err(BadPath::Outside);
     }
     let joined = match path_and_query.strip_prefix('/') {
@@ -46,7 +71,6 @@ pub fn url(base: &str, path_and_query: &str) -> Result<Url, BadPath> {
         None if path_and_query.is_empty() || path_and_query.starts_with('?') => format!("{base}{path_and_query}"),
         None => format!("{base}/{path_and_query}"),
     };
-    let root = Url::parse(base).map_err(|_| BadPath::Malformed)?;
     let url = Url::parse(&joined).map_err(|_| BadPath::Malformed)?;
     let inside = url.origin() == root.origin() && url.username().is_empty() && url.path().starts_with(root.path());
     if inside { Ok(url) } else { Err(BadPath::Outside) }

@@ -26,10 +26,10 @@ pub(super) async fn call(app: &Arc<App>, arrived: Arrived, body: Bytes) -> Resul
         workload: arrived.wishes.workload(),
         engine: arrived.wishes.engine.clone(),
         door: "gateway",
-        method: arrived.method.to_string(),
-        body_hash: super::request_hash(arrived.method.as_str(), &path, &body),
+        method: arrived.call.method.to_string(),
+        body_hash: super::request_hash(arrived.call.method.as_str(), &path, &body),
         path,
-        headers: headers::for_store(&arrived.headers),
+        headers: headers::for_store(&arrived.call.headers),
         idempotency_key: key.clone(),
         body_bytes: u64::try_from(body.len()).unwrap_or(u64::MAX),
         token_estimate: arrived.wishes.token_estimate(&arrived.settings, &body),
@@ -45,7 +45,7 @@ pub(super) async fn call(app: &Arc<App>, arrived: Arrived, body: Bytes) -> Resul
         .insert_kept(now, new, |id| {
             promised = Some(id);
             if arrived.settings.auth.is_none() {
-                app.credentials.keep(id, &arrived.headers);
+                app.credentials.keep(id, &arrived.call.headers);
             }
         })
         .await;

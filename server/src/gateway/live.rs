@@ -19,7 +19,7 @@ use crate::{
     dispatch::{
         headers,
         inflight::{InFlight, millis},
-        send::{self, Break, Call},
+        send::{self, Break},
         target,
     },
     retry::{History, Step, Work, next_step},
@@ -27,14 +27,19 @@ use crate::{
     store::{attempts::NewAttempt, records::NewRecord},
 };
 
-struct Live<'a> {
-    app: &'a Arc<App>,
+/// What a caller asked for, and what is written down of it should it fail.
+pub(super) struct Asked {
     arrived: Arrived,
-    call: Call,
     body: Option<Bytes>,
     body_bytes: u64,
     estimate: u64,
-    id: RecordId,
+    /// The id under which it would be kept.
+    pub(super) id: RecordId,
+}
+
+struct Live<'a> {
+    app: &'a Arc<App>,
+    asked: Arc<Asked>,
     give_up: Nanos,
     attempts: Vec<NewAttempt>,
     began: Option<Nanos>,
@@ -60,7 +65,7 @@ enum Attempted {
 }
 
 /// Serves a live call.
-pub(super) async fn call(app: &Arc<App>, arrived: Arrived, incoming: Incoming) -> Response {
+pub(super) async fn call(app: &Arc<App>, mut arrived: Arrived, incoming: Incoming) -> Response {
     let id = RecordId::from_i64(app.store.ids().next(app.clock.wall()));
     let (body, stream, body_bytes) = match incoming {
         Incoming::Whole(bytes) => {
@@ -73,22 +78,12 @@ pub(super) async fn call(app: &Arc<App>, arrived: Arrived, incoming: Incoming) -
         Some(bytes) => arrived.wishes.token_estimate(&arrived.settings, bytes),
         None => arrived.wishes.tokens.unwrap_or_else(|| (body_bytes / 4).max(1)),
     };
-    let call = Call {
-        method: arrived.method.clone(),
-        url: arrived.url.clone(),
-        headers: arrived.headers.clone(),
-        // Safe methods need none; all others carry one on every attempt (F5).
-        idempotency_key: (!arrived.method.is_safe()).then(|| format!("penstock-{id}")),
-    };
+    // Safe methods need none; all others carry one on every attempt (F5).
+    arrived.call.idempotency_key = (!arrived.call.method.is_safe()).then(|| format!("penstock-{id}"));
     let give_up = app.clock.now() + arrived.wishes.wait;
     let live = Live {
         app,
-        arrived,
-        call,
-        body,
-        body_bytes,
-        estimate,
-        id,
+        asked: Arc::new(Asked { arrived, body, body_bytes, estimate, id }),
         give_up,
         attempts: Vec::new(),
         began: None,
@@ -98,17 +93,47 @@ pub(super) async fn call(app: &Arc<App>, arrived: Arrived, incoming: Incoming) -
     live.run(stream).await
 }
 
+impl Asked {
+    /// The upstream.
+    pub(super) fn upstream(&self) -> &str {
+        &self.arrived.upstream.name
+    }
+
+    /// The record that it becomes when it has failed for good.
+    pub(super) fn record(&self) -> NewRecord {
+        let arrived = &self.arrived;
+        let (path, _) = target::without_secrets(&arrived.path);
+        let body = self.body.clone();
+        NewRecord {
+            upstream: arrived.upstream.name.clone(),
+            workload: arrived.wishes.workload(),
+            engine: arrived.wishes.engine.clone(),
+            door: "gateway",
+            method: arrived.call.method.to_string(),
+            body_hash: super::request_hash(arrived.call.method.as_str(), &path, body.as_deref().unwrap_or_default()),
+            path,
+            headers: headers::for_store(&arrived.call.headers),
+            idempotency_key: format!("penstock-{}", self.id),
+            body,
+            body_bytes: self.body_bytes,
+            token_estimate: self.estimate,
+            needs_credential: super::needs_credential(arrived),
+            callback_url: None,
+        }
+    }
+}
+
 impl Live<'_> {
     async fn run(mut self, mut stream: Option<reqwest::Body>) -> Response {
-        let can_retry = self.body.is_some();
+        let can_retry = self.asked.body.is_some();
         loop {
-            let class = if self.attempts.is_empty() || self.arrived.wishes.class == Class::Interactive {
-                self.arrived.wishes.class
+            let class = if self.attempts.is_empty() || self.asked.arrived.wishes.class == Class::Interactive {
+                self.asked.arrived.wishes.class
             } else {
                 Class::Batch
             };
-            let ask = Ask { class, cost: self.arrived.settings.cost(self.estimate) };
-            let permit = match self.arrived.upstream.governor.acquire(ask, Some(self.give_up)).await {
+            let ask = Ask { class, cost: self.asked.arrived.settings.cost(self.asked.estimate) };
+            let permit = match self.asked.arrived.upstream.governor.acquire(ask, Some(self.give_up)).await {
                 Ok(permit) => permit,
                 Err(denied) => return self.denied(denied).await,
             };
@@ -120,7 +145,7 @@ impl Live<'_> {
             if self.began.is_some() {
                 self.held += permit.waited();
             }
-            let body = match (&self.body, stream.take()) {
+            let body = match (&self.asked.body, stream.take()) {
                 (Some(bytes), _) => reqwest::Body::from(bytes.clone()),
                 (None, Some(stream)) => stream,
                 (None, None) => reqwest::Body::default(),
@@ -142,7 +167,7 @@ impl Live<'_> {
                 return self.out_of_time(Some(failed.failure)).await;
             }
             if failed.failure.retryable == Retryable::UnknownOutcome {
-                self.app.metrics.possibly_twice(&self.arrived.upstream.name);
+                self.app.metrics.possibly_twice(&self.asked.arrived.upstream.name);
             }
             self.waited += wait;
             tokio::time::sleep(wait).await;
@@ -158,7 +183,7 @@ impl Live<'_> {
             deferred_so_far: Duration::ZERO,
             work: Work::Interactive,
         };
-        match next_step(&self.arrived.settings.policy, &history, failure, rand::random::<f64>()) {
+        match next_step(&self.asked.arrived.settings.policy, &history, failure, rand::random::<f64>()) {
             Step::RetryIn(wait) => Some(wait),
             Step::Defer(_) | Step::Park(_) => None,
         }
@@ -168,63 +193,41 @@ impl Live<'_> {
         Trace { attempts: self.attempts.len(), waited_ms: millis(self.waited), record: None, last_word: false }
     }
 
-    fn record(&self) -> NewRecord {
-        let (path, _) = target::without_secrets(&self.arrived.path);
-        let body = self.body.clone();
-        NewRecord {
-            upstream: self.arrived.upstream.name.clone(),
-            workload: self.arrived.wishes.workload(),
-            engine: self.arrived.wishes.engine.clone(),
-            door: "gateway",
-            method: self.arrived.method.to_string(),
-            body_hash: super::request_hash(self.arrived.method.as_str(), &path, body.as_deref().unwrap_or_default()),
-            path,
-            headers: headers::for_store(&self.arrived.headers),
-            idempotency_key: format!("penstock-{}", self.id),
-            body,
-            body_bytes: self.body_bytes,
-            token_estimate: self.estimate,
-            needs_credential: super::needs_credential(&self.arrived),
-            callback_url: None,
-        }
-    }
-
     async fn attempt(&mut self, permit: crate::governor::Permit, body: reqwest::Body) -> Attempted {
         let app = self.app;
-        let arrived = &self.arrived;
+        let arrived = &self.asked.arrived;
         let engine = arrived.wishes.engine.as_deref();
-        let flight = InFlight::begin(app, &arrived.upstream, arrived.settings.clone(), permit, self.estimate, engine);
+        let flight =
+            InFlight::begin(app, &arrived.upstream, arrived.settings.clone(), permit, self.asked.estimate, engine);
         self.began.get_or_insert(flight.started());
         let left = self.give_up.since(app.clock.now());
         let (first_byte, total) = flight.limits(Some(left));
-        let number = self.id.as_i64().unsigned_abs();
-        let settings = self.arrived.settings.clone();
-        let response = match send::head(&settings, &self.call, body, first_byte).await {
+        let number = self.asked.id.as_i64().unsigned_abs();
+        let settings = self.asked.arrived.settings.clone();
+        let response = match send::head(&settings, &self.asked.arrived.call, body, first_byte).await {
             Ok(response) => response,
             Err(broken) => return self.broke(flight, broken, number),
         };
-        let (status, from_upstream) = (response.status(), response.headers().clone());
+        let status = response.status();
         let at = app.clock.wall().to_utc().into();
         if send::is_good(status) {
-            let inspector = Inspector::new(settings.config.profile, status, &from_upstream, at);
+            let inspector = Inspector::new(settings.config.profile, status, response.headers(), at);
             let trace = Trace { attempts: self.attempts.len() + 1, ..self.trace() };
-            let after = Afterwards {
-                app: app.clone(),
-                id: self.id,
-                record: self.record(),
-                attempts: std::mem::take(&mut self.attempts),
-            };
+            let mut out_headers = headers::for_caller(response.headers());
+            // The body goes on byte for byte, so its length holds; and if it is cut off, the caller notices.
+            if let Some(length) = response.headers().get(http::header::CONTENT_LENGTH) {
+                out_headers.insert(http::header::CONTENT_LENGTH, length.clone());
+            }
+            trace.put(&mut out_headers);
+            let attempts = std::mem::take(&mut self.attempts);
+            let after = Afterwards { app: app.clone(), asked: self.asked.clone(), attempts };
             let passing = Passing::new(response, flight, inspector, settings.policy.timeouts.request, after);
             let mut out = Response::new(Body::from_stream(passing));
             *out.status_mut() = status;
-            *out.headers_mut() = headers::for_caller(&from_upstream);
-            // The body goes on byte for byte, so its length holds; and if it is cut off, the caller notices.
-            if let Some(length) = from_upstream.get(http::header::CONTENT_LENGTH) {
-                out.headers_mut().insert(http::header::CONTENT_LENGTH, length.clone());
-            }
-            trace.put(out.headers_mut());
+            *out.headers_mut() = out_headers;
             return Attempted::Passing(Box::new(out));
         }
+        let from_upstream = response.headers().clone();
         let left = total.after(app.clock.now().since(flight.started()));
         let read = match send::body(response, app.limits.result_body_bytes, left).await {
             Ok(read) => read,
@@ -233,7 +236,7 @@ impl Live<'_> {
         let seen = Answer { status, headers: &from_upstream, body: &read.bytes, complete: read.whole, at };
         let verdict = classify::classify(settings.config.profile, &seen);
         let made = flight.end(&verdict, Some(status.as_u16()), number);
-        count_retry(app, &self.arrived.upstream.name, &self.attempts, verdict.failure().is_none());
+        count_retry(app, &self.asked.arrived.upstream.name, &self.attempts, verdict.failure().is_none());
         self.attempts.push(made);
         let mut from_upstream = from_upstream;
         if !read.whole {
@@ -250,7 +253,7 @@ impl Live<'_> {
     fn broke(&mut self, flight: InFlight, broken: Break, number: u64) -> Attempted {
         let callers_body = broken.how == Broken::CallersBody;
         let failure = broken.failure();
-        count_retry(self.app, &self.arrived.upstream.name, &self.attempts, false);
+        count_retry(self.app, &self.asked.arrived.upstream.name, &self.attempts, false);
         self.attempts.push(flight.end(&Verdict::Failure(failure.clone()), None, number));
         Attempted::Failed(Box::new(Failed { failure, answer: None, callers_body }))
     }
@@ -309,7 +312,7 @@ impl Live<'_> {
     async fn denied(self, denied: crate::governor::Denied) -> Response {
         let record = self.keep_last(self.last_failure()).await;
         let (response, word) = answer::refused(denied, &self.app.clock, Trace { record, ..self.trace() });
-        self.app.metrics.refused(&self.arrived.upstream.name, word);
+        self.app.metrics.refused(&self.asked.arrived.upstream.name, word);
         response
     }
 
@@ -320,7 +323,7 @@ impl Live<'_> {
     /// Keeps the call for triage under its last failure, if it had one; its id where that could be done.
     async fn keep_last(&self, last: Option<Failure>) -> Option<RecordId> {
         let failure = last?;
-        keep(self.app, self.id, self.record(), self.attempts.clone(), failure).await.then_some(self.id)
+        keep(self.app, &self.asked, self.attempts.clone(), failure).await.then_some(self.asked.id)
     }
 }
 
@@ -337,14 +340,9 @@ pub(super) fn count_retry(app: &App, upstream: &str, before: &[NewAttempt], succ
 }
 
 /// Keeps a failed call for triage; false if the store refused it (the caller still gets its answer).
-pub(super) async fn keep(
-    app: &App,
-    id: RecordId,
-    record: NewRecord,
-    attempts: Vec<NewAttempt>,
-    failure: Failure,
-) -> bool {
-    match app.store.insert_parked(app.clock.wall(), record, attempts, failure, id).await {
+pub(super) async fn keep(app: &App, asked: &Asked, attempts: Vec<NewAttempt>, failure: Failure) -> bool {
+    let id = asked.id;
+    match app.store.insert_parked(app.clock.wall(), asked.record(), attempts, failure, id).await {
         Ok(()) => {
             app.record_ended(id);
             true

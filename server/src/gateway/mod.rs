@@ -9,17 +9,21 @@ use std::{sync::Arc, time::Duration};
 use app::model::Problem;
 use axum::{
     body::Body,
-    extract::{Request, State},
+    extract::Request,
     response::{IntoResponse, Response},
 };
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt};
-use http::{HeaderMap, Method, header};
+use http::{HeaderMap, header};
 use limiter::Class;
 
 use crate::{
     classify,
-    dispatch::{headers, send::CallersBody, target},
+    dispatch::{
+        headers,
+        send::{Call, CallersBody},
+        target,
+    },
     rest::problem,
     state::App,
     store::records::Workload,
@@ -51,11 +55,10 @@ struct Wishes {
 struct Arrived {
     upstream: Arc<Upstream>,
     settings: Arc<Settings>,
-    method: Method,
     /// Path and query below the base URL.
     path: String,
-    url: reqwest::Url,
-    headers: HeaderMap,
+    /// As it goes out.
+    call: Call,
     wishes: Wishes,
 }
 
@@ -66,8 +69,8 @@ enum Incoming {
 }
 
 /// The door.
-pub async fn door(State(app): State<Arc<App>>, request: Request) -> Response {
-    match enter(&app, request).await {
+pub async fn door(app: &Arc<App>, request: Request) -> Response {
+    match enter(app, request).await {
         Ok(response) => response,
         Err(problem) => problem::respond(&problem),
     }
@@ -75,8 +78,8 @@ pub async fn door(State(app): State<Arc<App>>, request: Request) -> Response {
 
 async fn enter(app: &Arc<App>, request: Request) -> Result<Response, Problem> {
     let (parts, body) = request.into_parts();
-    let arrived = arrive(app, &parts)?;
-    let incoming = take_in(app, &parts.headers, body).await?;
+    let arrived = arrive(app, parts)?;
+    let incoming = take_in(app, &arrived.call.headers, body).await?;
     if arrived.wishes.key.is_some() || arrived.wishes.respond_async {
         let Incoming::Whole(bytes) = incoming else {
             return Err(Problem::new(
@@ -95,7 +98,7 @@ async fn enter(app: &Arc<App>, request: Request) -> Result<Response, Problem> {
     Ok(live::call(app, arrived, incoming).await.into_response())
 }
 
-fn arrive(app: &App, parts: &http::request::Parts) -> Result<Arrived, Problem> {
+fn arrive(app: &App, parts: http::request::Parts) -> Result<Arrived, Problem> {
     let whole = parts.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
     let rest = whole.strip_prefix("/gw/").unwrap_or_default();
     let end = rest.find(['/', '?']).unwrap_or(rest.len());
@@ -111,7 +114,7 @@ fn arrive(app: &App, parts: &http::request::Parts) -> Result<Arrived, Problem> {
         )
         .hint("set the variable and restart Penstock"));
     }
-    let url = target::url(&settings.config.base_url, path).map_err(|e| {
+    let url = target::below(&settings.base, path).map_err(|e| {
         Problem::new(400, "bad-path", "The path can't be called", e.to_string())
             .hint("call a path below the upstream's base URL")
     })?;
@@ -119,10 +122,8 @@ fn arrive(app: &App, parts: &http::request::Parts) -> Result<Arrived, Problem> {
         wishes: wishes(&parts.headers)?,
         upstream,
         settings,
-        method: parts.method.clone(),
         path: path.to_owned(),
-        url,
-        headers: parts.headers.clone(),
+        call: Call { method: parts.method, url, headers: parts.headers, idempotency_key: None },
     })
 }
 
@@ -256,7 +257,7 @@ pub fn request_hash(method: &str, path: &str, body: &[u8]) -> Vec<u8> {
 /// The caller brings its own credential, and nothing of ours replaces it: a later replay would lack it.
 fn needs_credential(arrived: &Arrived) -> bool {
     let in_query = target::without_secrets(&arrived.path).1;
-    arrived.settings.auth.is_none() && (headers::has_credential(&arrived.headers) || in_query)
+    arrived.settings.auth.is_none() && (headers::has_credential(&arrived.call.headers) || in_query)
 }
 
 /// A refusal of the limiter's, as every door tells it, and its word.

@@ -7,26 +7,24 @@ use std::{
     time::Duration,
 };
 
-use app::model::RecordId;
 use bytes::Bytes;
 use futures_util::Stream;
 use tokio::time::{Instant, Sleep};
 
+use super::live::Asked;
 use crate::{
     classify::{Broken, Inspector, Verdict},
     dispatch::inflight::InFlight,
     state::App,
-    store::{attempts::NewAttempt, records::NewRecord},
+    store::attempts::NewAttempt,
 };
 
 /// What must be written down if the answer turns out to be a failure.
 pub(super) struct Afterwards {
     /// The program.
     pub app: Arc<App>,
-    /// The id under which it would be kept.
-    pub id: RecordId,
     /// The request.
-    pub record: NewRecord,
+    pub asked: Arc<Asked>,
     /// The attempts before.
     pub attempts: Vec<NewAttempt>,
 }
@@ -95,14 +93,14 @@ impl Going {
             Some(how) => Verdict::Failure(crate::classify::broken(how)),
         };
         let after = self.after;
-        let made = self.flight.end(&verdict, Some(self.status), after.id.as_i64().unsigned_abs());
-        super::live::count_retry(&after.app, &after.record.upstream, &after.attempts, verdict.failure().is_none());
+        let made = self.flight.end(&verdict, Some(self.status), after.asked.id.as_i64().unsigned_abs());
+        super::live::count_retry(&after.app, after.asked.upstream(), &after.attempts, verdict.failure().is_none());
         let Verdict::Failure(failure) = verdict else { return };
         let app = after.app.clone();
         let mut attempts = after.attempts;
         attempts.push(made);
         app.clone().tasks.spawn(async move {
-            super::live::keep(&app, after.id, after.record, attempts, failure).await;
+            super::live::keep(&app, &after.asked, attempts, failure).await;
         });
     }
 }

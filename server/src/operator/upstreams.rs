@@ -218,7 +218,7 @@ pub(super) async fn test(app: &Arc<App>, name: &str) -> Result<TestAnswer, Probl
                     .to_owned(),
         });
     }
-    let url = target::url(&settings.config.base_url, "")
+    let url = target::below(&settings.base, "")
         .map_err(|e| Problem::new(422, "bad-config", "The address is wrong", e.to_string()).hint("correct base_url"))?;
     let give_up = app.clock.now() + Duration::from_secs(10);
     let ask = Ask { class: Class::Interactive, cost: Cost::call(0) };

@@ -13,7 +13,7 @@ use axum::{
         rejection::{JsonRejection, PathRejection, QueryRejection},
     },
     response::{IntoResponse, Response},
-    routing::{any, delete, get, post, put},
+    routing::{delete, get, post, put},
 };
 use http::StatusCode;
 use serde::Serialize;
@@ -326,12 +326,9 @@ pub fn operator_routes() -> Router<Arc<App>> {
         .fallback(not_found)
 }
 
-/// The workers' part: the gateway and the records door.
+/// The workers' part, but for the gateway.
 pub fn worker_routes() -> Router<Arc<App>> {
     Router::new()
-        .route("/gw/{upstream}", any(crate::gateway::door))
-        .route("/gw/{upstream}/", any(crate::gateway::door))
-        .route("/gw/{upstream}/{*path}", any(crate::gateway::door))
         .route("/api/v1/records", post(records::submit))
         .route("/api/v1/records/{id}", get(records::read))
         .route("/api/v1/permits", post(permits::acquire))

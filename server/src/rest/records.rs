@@ -102,7 +102,7 @@ fn prepare(app: &App, raw: &[u8]) -> Result<NewRecord, Problem> {
     let settings = upstream.settings();
     let method =
         Method::from_bytes(s.method.as_bytes()).map_err(|_| unfit("method", "is not an HTTP method"))?.to_string();
-    target::url(&settings.config.base_url, &s.path).map_err(|e| unfit("path", e.words()))?;
+    target::below(&settings.base, &s.path).map_err(|e| unfit("path", e.words()))?;
     let (path, had_secret) = target::without_secrets(&s.path);
     let mut sent = HeaderMap::new();
     for (name, value) in &s.headers {

@@ -74,7 +74,8 @@ pub async fn same_origin(State(access): State<Access>, request: Request, next: N
     }
 }
 
-fn foreign(access: &Access, request: &Request) -> Option<Problem> {
+/// Why a request is not looked at: a foreign web page sent it, or it came under a foreign name.
+pub(super) fn foreign(access: &Access, request: &Request) -> Option<Problem> {
     let headers = request.headers();
     // CONNECT and `*` name no path: nothing here is asked for so.
     if !request.uri().path().starts_with('/') {
@@ -132,23 +133,31 @@ pub async fn workers(
     request: Request,
     next: Next,
 ) -> Response {
-    let shown = request.headers().get("penstock-key").map(HeaderValue::as_bytes);
+    match no_worker(&access, Some(peer), request.headers()) {
+        None => next.run(request).await,
+        Some(problem) => problem::respond(&problem),
+    }
+}
+
+/// Why somebody is not let in as a worker.
+pub(super) fn no_worker(access: &Access, peer: Option<SocketAddr>, headers: &HeaderMap) -> Option<Problem> {
+    let shown = headers.get("penstock-key").map(HeaderValue::as_bytes);
     let may = match shown {
         Some(shown) => {
             access.worker_key.as_ref().is_some_and(|key| Access::matches(key, shown))
                 || access.app.keys.lets_in(shown, access.app.clock.wall())
         }
-        None => peer.ip().is_loopback() && !is_forwarded(request.headers()),
+        None => peer.is_some_and(|peer| peer.ip().is_loopback()) && !is_forwarded(headers),
     };
     if may {
-        return next.run(request).await;
+        return None;
     }
     let detail = if shown.is_some() {
         "the Penstock-Key is not right"
     } else {
         "a worker on another host must show a Penstock-Key"
     };
-    problem::respond(&Problem::new(401, "no-key", "Not let in", format!("{detail}; nothing was sent")).hint(
+    Some(Problem::new(401, "no-key", "Not let in", format!("{detail}; nothing was sent")).hint(
         "an operator makes keys under Engines (/engines); PENSTOCK_WORKER_KEY in the server's environment is one more",
     ))
 }
@@ -223,21 +232,18 @@ fn not_signed_in(request: &Request) -> Response {
     )
 }
 
-/// Headers that every answer of ours carries.
+/// Headers that every answer of ours carries; the gateway's belong to its upstreams.
 pub async fn armour(request: Request, next: Next) -> Response {
-    let gateway = request.uri().path().starts_with("/gw/");
     let mut response = next.run(request).await;
-    if !gateway {
-        let headers = response.headers_mut();
-        headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-        headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("same-origin"));
-        headers.insert("cross-origin-opener-policy", HeaderValue::from_static("same-origin"));
-        headers.insert("cross-origin-resource-policy", HeaderValue::from_static("same-origin"));
-        headers
-            .entry(header::CONTENT_SECURITY_POLICY)
-            .or_insert(HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'"));
-        headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-    }
+    let headers = response.headers_mut();
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("same-origin"));
+    headers.insert("cross-origin-opener-policy", HeaderValue::from_static("same-origin"));
+    headers.insert("cross-origin-resource-policy", HeaderValue::from_static("same-origin"));
+    headers
+        .entry(header::CONTENT_SECURITY_POLICY)
+        .or_insert(HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'"));
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     response
 }
 

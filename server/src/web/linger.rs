@@ -65,12 +65,17 @@ impl Drop for Lent {
 
 /// Lets a refused caller finish before it is told.
 pub async fn before_refusing(request: Request, next: Next) -> Response {
+    lingering(request, async |request| next.run(request).await).await
+}
+
+/// The same around whatever answers.
+pub(super) async fn lingering(request: Request, answer: impl AsyncFnOnce(Request) -> Response) -> Response {
     if !sends_on(request.headers()) {
-        return next.run(request).await;
+        return answer(request).await;
     }
     let (owner, mut left) = oneshot::channel();
     let request = request.map(|body| Body::new(Lent { body, ended: false, owner: Some(owner) }));
-    let response = next.run(request).await;
+    let response = answer(request).await;
     let refused = response.status().is_client_error() || response.status().is_server_error();
     if refused && let Ok(body) = left.try_recv() {
         let mut rest = body.into_data_stream();

@@ -3,6 +3,7 @@
 pub mod access;
 pub mod assets;
 pub mod console;
+pub mod front;
 pub mod keys;
 pub mod linger;
 pub mod prefs;

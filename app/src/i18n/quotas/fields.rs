@@ -47,6 +47,8 @@ pub(super) const EN: FieldsText = FieldsText {
         "base_url" => "Base URL",
         "auth.header" => "Credential header",
         "auth.value" => "Credential value",
+        "proxy" => "Proxy",
+        "ca_file" => "Extra CA certificates",
         "profile" => "Profile",
         "kind" => "Kind",
         "preset" => "Preset",
@@ -94,6 +96,10 @@ pub(super) const EN: FieldsText = FieldsText {
         "auth.value" => {
             "Where the secret goes, write ${VARIABLE}: Bearer ${API_KEY}. The server reads the variable from its environment; the secret is never stored."
         }
+        "proxy" => {
+            "For example http://proxy.example:3128. A password as ${VARIABLE}. Empty: none; proxies of the environment are not used."
+        }
+        "ca_file" => "A PEM file on the server, trusted besides the system's authorities.",
         "quota.safety" => "What is left is room for other users of the same key, and for clocks that differ.",
         "quota.burst" => "How many may go at once after a quiet time. Auto follows rate, window and calls at once.",
         "quota.judged_window_s" => "The window over which the provider counts.",
@@ -188,6 +194,8 @@ pub(super) const ZH: FieldsText = FieldsText {
         "base_url" => "基础 URL",
         "auth.header" => "凭据请求头",
         "auth.value" => "凭据值",
+        "proxy" => "代理",
+        "ca_file" => "额外的 CA 证书",
         "profile" => "协议",
         "kind" => "类型",
         "preset" => "预设",
@@ -233,6 +241,8 @@ pub(super) const ZH: FieldsText = FieldsText {
         "base_url" => "协议、主机，以及可选的路径前缀。",
         "auth.header" => "例如 Authorization。留空则转发调用方自己的。",
         "auth.value" => "在机密所在处写 ${VARIABLE}，例如 Bearer ${API_KEY}。服务器从环境中读取该变量，机密从不保存。",
+        "proxy" => "例如 http://proxy.example:3128。密码写成 ${VARIABLE}。留空：不用代理；环境中的代理不会使用。",
+        "ca_file" => "服务器上的 PEM 文件，在系统的证书机构之外受信任。",
         "quota.safety" => "剩余部分留给同一密钥的其他使用者和时钟误差。",
         "quota.burst" => "空闲之后可同时发出的数量。自动：由速率、窗口和并发推算。",
         "quota.judged_window_s" => "服务方计数所用的窗口。",

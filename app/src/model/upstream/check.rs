@@ -33,6 +33,22 @@ pub fn name_is_good(name: &str) -> bool {
         && bytes.all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'_')
 }
 
+fn check_proxy(proxy: &str, found: &mut Vec<FieldProblem>) {
+    let rest = proxy.strip_prefix("http://").or_else(|| proxy.strip_prefix("https://"));
+    let (user, host) =
+        rest.map_or((None, ""), |rest| rest.rsplit_once('@').map_or((None, rest), |(u, h)| (Some(u), h)));
+    if host.is_empty() || host.starts_with('/') || proxy.contains(char::is_whitespace) || host.contains(['?', '#']) {
+        let why = "must begin with http:// or https:// and name a host";
+        found.push(FieldProblem::new("proxy", "not_a_url", why));
+    }
+    let password = user.and_then(|user| user.split_once(':')).map(|(_, password)| password);
+    if password.is_some_and(|p| !(p.starts_with("${") && p.ends_with('}') && p.len() > 3)) {
+        let why =
+            "a password must name an environment variable, e.g. user:${PROXY_PASSWORD}@; a literal one is not stored";
+        found.push(FieldProblem::new("proxy", "literal_secret", why));
+    }
+}
+
 impl UpstreamConfig {
     /// Everything that is wrong with it; the same in the form, as typed, and in the server, before saving.
     pub fn problems(&self) -> Vec<FieldProblem> {
@@ -69,6 +85,12 @@ impl UpstreamConfig {
                 "not_a_url",
                 "must begin with http:// or https:// and name a host",
             )),
+        }
+        if let Some(proxy) = &self.proxy {
+            check_proxy(proxy, found);
+        }
+        if self.ca_file.as_deref().is_some_and(|file| file.trim().is_empty()) {
+            found.push(FieldProblem::new("ca_file", "required", "a file's path is needed, or nothing at all"));
         }
         if let Some(auth) = &self.auth {
             let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);

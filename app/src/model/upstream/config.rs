@@ -231,6 +231,13 @@ pub struct UpstreamConfig {
     /// Credential put in by the gateway.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auth: Option<Auth>,
+    /// The proxy through which it is called, e.g. `http://proxy.example:3128`; a password in it names an environment variable:
+    /// `http://user:${PROXY_PASSWORD}@proxy.example:3128`. Proxies named in the environment are not used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proxy: Option<String>,
+    /// A file on the server with certificates (PEM) of authorities that are trusted besides the system's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ca_file: Option<String>,
     /// What kind of work it does.
     #[serde(default = "inference")]
     pub kind: Kind,
@@ -280,6 +287,8 @@ impl UpstreamConfig {
         Self {
             base_url: String::new(),
             auth: None,
+            proxy: None,
+            ca_file: None,
             kind: inference(),
             profile: generic(),
             preset: webhook(),

@@ -44,7 +44,16 @@ const U32: u64 = u32::MAX as u64;
 
 /// Groups by their key in the catalogue.
 pub(super) const GROUPS: [(&str, &[Field]); 8] = [
-    ("address", &[field("base_url", Input::Text), field("auth.header", Input::Text), field("auth.value", Input::Text)]),
+    (
+        "address",
+        &[
+            field("base_url", Input::Text),
+            field("auth.header", Input::Text),
+            field("auth.value", Input::Text),
+            field("proxy", Input::Text),
+            field("ca_file", Input::Text),
+        ],
+    ),
     (
         "answers",
         &[
