@@ -14,8 +14,10 @@
 //! - **Not scaled**: what the program fixes. The sweep comes every 30 s, samples every 10 s, a breaker's window is at least
 //!   1 s, the quota is judged over 10 s.
 //!
-//! Pages are read while the load is on. `--seconds` says how long that is: 86,400 / factor makes a whole day pass. With
-//! fewer `--records` the day is as much shorter, so that the copies are gone, and tiles that came live are swept, sooner.
+//! Pages are read while the load is on, and at last at a real day's pace, 10 tiles a second: the goal for pages is about that.
+//!
+//! `--seconds` says how long the load is on: 86,400 / factor makes a whole day pass. With fewer `--records` the day is as much
+//! shorter, so that the copies are gone, and tiles that came live are swept, sooner.
 
 mod look;
 mod remains;
@@ -40,6 +42,8 @@ const DAY: f64 = 86_400.0;
 const TILES: f64 = 10.0;
 /// How long the server writes the rows that are copied.
 const MODELS: Duration = Duration::from_secs(15);
+/// How long tiles come at a real day's pace before pages are read.
+const PACE: Duration = Duration::from_secs(10);
 /// How long what still waits may take to end.
 const DRAIN: Duration = Duration::from_secs(60);
 
@@ -54,7 +58,7 @@ struct Plan {
 
 impl Plan {
     fn read(arguments: impl Iterator<Item = String>) -> Result<Self> {
-        let mut plan = Self { factor: 20.0, seconds: 360.0, records: 864_000, check: false };
+        let mut plan = Self { factor: 30.0, seconds: 360.0, records: 864_000, check: false };
         let mut arguments = arguments;
         while let Some(argument) = arguments.next() {
             let mut number = || -> Result<f64> {
@@ -133,24 +137,29 @@ async fn measure(plan: Plan) -> Result<Told> {
     let sent = load.stop().await;
     drained(&penstock).await?;
     let ends = Ends::of(&penstock, "live", sent).await?;
+
+    let load = Load::start(penstock.api(), "pace", TILES);
+    tokio::time::sleep(PACE).await;
+    let pace = Look::take("real pace", &penstock, Some(&load)).await?;
+    load.stop().await;
     penstock.stop().await;
     let parts = look::parts(penstock.setup().database()).await?;
     vision.shutdown().await;
     chat.shutdown().await;
-    Ok(Told { looks: vec![empty, begin, middle, end], started, lasted, ends, parts })
+    Ok(Told { looks: vec![empty, begin, middle, end, pace], started, lasted, ends, parts })
 }
 
-/// The tile workload's upstream, as much quicker. It allows 15 % more than the tiles need: the limiter's safety margin, and
-/// retries.
+/// The tile workload's upstream, as much quicker. It allows 30 % more than there are tiles: for the limiter's safety margin,
+/// for retries, and to catch up.
 fn vision(plan: &Plan) -> UpstreamSpec {
-    let judge = JudgeSpec::requests((plan.rate() * 12.0) as u64, Duration::from_secs(10));
+    let judge = JudgeSpec::requests((plan.rate() * 13.0) as u64, Duration::from_secs(10));
     UpstreamSpec { judge: Some(judge), ledger_capacity: 1_000, ..UpstreamSpec::tiles(SEED, 1.0 / plan.factor) }
 }
 
 /// The preset's times over the factor.
 fn config(plan: &Plan, vision: &str, chat: &str) -> String {
     let f = plan.factor;
-    let (breaker_s, quota) = (f64::max(10.0 / f, 1.0), plan.rate() * 72.0);
+    let (breaker_s, quota) = (f64::max(10.0 / f, 1.0), plan.rate() * 78.0);
     let rest = format!(
         "profile = \"openai\"\npreset = \"tiles\"\nsimulated = true\n\
          quota = {{ requests_per_minute = {quota:?}, concurrency = 64, judged_window_s = 10 }}\n\
