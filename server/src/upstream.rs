@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     clock::{Clock, Millis},
-    dispatch::{client, target::Base},
+    dispatch::{client::Client, target::Base},
     governor::{Governor, spec::scheduler_spec},
     retry::Policy,
     telemetry::Meter,
@@ -37,7 +37,7 @@ pub struct Settings {
     /// Its base URL, read once.
     pub base: Base,
     /// The client that calls it.
-    pub client: reqwest::Client,
+    pub client: Client,
     /// When it came in force.
     pub updated_at: Millis,
     /// Tokens that may go at once, where tokens are limited.
@@ -60,9 +60,13 @@ impl Settings {
         let not_a_url = |e: String| vec![FieldProblem::new("base_url", "not_a_url", e)];
         let base = Base::read(&config.base_url).map_err(|e| not_a_url(e.to_string()))?;
         let credential = credential(&config, variable).map_err(|p| vec![p])?;
-        let client = client::client(&config, policy.timeouts.connect, variable).map_err(|p| vec![p])?;
+        let client = Client::of(&config, policy.timeouts.connect, variable).map_err(|p| vec![p])?;
         let credential_missing = (config.auth.is_some() && credential.is_none()) || client.is_none();
-        let client = client.unwrap_or_default();
+        let client = match client {
+            Some(client) => client,
+            // Nothing is sent while a credential is missing.
+            None => Client::without_proxy(policy.timeouts.connect).map_err(|p| vec![p])?,
+        };
         let token_burst =
             scheduler_spec(&config).map_err(|p| vec![p])?.quota.tokens_per_minute.map(|bucket| bucket.burst.get());
         Ok(Self {

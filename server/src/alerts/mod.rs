@@ -61,6 +61,9 @@ struct Message {
     at: String,
 }
 
+/// What was raised, and what is over.
+type Changed = (Vec<(Key, Finding)>, Vec<(Key, Finding)>);
+
 /// What is raised, and since when.
 #[derive(Debug, Default)]
 pub struct Raised {
@@ -69,7 +72,7 @@ pub struct Raised {
 
 impl Raised {
     /// Takes over what holds now; answers what was raised and what is over.
-    fn become_these(&self, holds: BTreeMap<Key, Finding>, now: Millis) -> (Vec<(Key, Finding)>, Vec<(Key, Finding)>) {
+    fn become_these(&self, holds: BTreeMap<Key, Finding>, now: Millis) -> Changed {
         let mut held = self.by_key.lock().unwrap_or_else(PoisonError::into_inner);
         let raised =
             holds.iter().filter(|(key, _)| !held.contains_key(key)).map(|(k, f)| (k.clone(), f.clone())).collect();

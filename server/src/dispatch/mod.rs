@@ -1,5 +1,6 @@
 //! One path for all doors: permit, send, classify, settle, outcome.
 
+pub mod body;
 pub mod callbacks;
 pub mod client;
 pub mod headers;
@@ -10,3 +11,4 @@ pub mod recovery;
 pub mod replays;
 pub mod send;
 pub mod target;
+pub mod way;

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use app::model::{ErrorClass, RecordId, Suggestion};
+use http::Method;
 use limiter::{Ask, Class, Refusal};
-use reqwest::Method;
 
 use super::{
+    body::Sent,
     headers,
     inflight::InFlight,
     send::{self, Break, Call},
@@ -174,7 +175,7 @@ fn call_of(app: &App, settings: &Settings, record: &StoredRecord) -> Option<Call
     }
     Some(Call {
         method: Method::from_bytes(record.method.as_bytes()).ok()?,
-        url: target::below(&settings.base, &record.path).ok()?,
+        uri: target::uri(&settings.base, &record.path).ok()?,
         headers: sent_headers,
         idempotency_key: Some(record.idempotency_key.clone()),
     })
@@ -190,7 +191,7 @@ async fn exchange(
 ) -> (Verdict, Option<NewResult>) {
     let (first_byte, total) = flight.limits(None);
     let broke = |b: Break| (Verdict::Failure(b.failure()), None);
-    let response = match send::head(settings, call, body.into(), first_byte).await {
+    let response = match send::head(settings, call, Sent::Whole(body), first_byte).await {
         Ok(response) => response,
         Err(broken) => return broke(broken),
     };

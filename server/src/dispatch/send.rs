@@ -3,11 +3,16 @@
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use futures_util::StreamExt;
-use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
-use reqwest::Url;
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, header};
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
+use hyper_util::client::legacy::Error;
 
-use super::headers;
+use super::{
+    body::{CallersBody, Sent},
+    headers,
+    way::NoWay,
+};
 use crate::{classify::Broken, upstream::Settings};
 
 /// A call as it goes out.
@@ -16,7 +21,7 @@ pub struct Call {
     /// Its method.
     pub method: Method,
     /// Where to.
-    pub url: Url,
+    pub uri: Uri,
     /// Headers, as the caller or the store gave them; cleaned before they go out.
     pub headers: HeaderMap,
     /// The key sent with each attempt; none for methods that are safe by themselves.
@@ -91,9 +96,9 @@ impl Limit {
 pub async fn head(
     settings: &Settings,
     call: &Call,
-    body: reqwest::Body,
+    body: Sent,
     first_byte: Limit,
-) -> Result<reqwest::Response, Break> {
+) -> Result<Response<Incoming>, Break> {
     let mut out = headers::for_upstream(&call.headers);
     if let Some((name, value)) = &settings.auth {
         // Whatever way the caller named its own, only ours goes out.
@@ -106,8 +111,11 @@ pub async fn head(
     if let Some(length) = length(call, &body) {
         out.insert(header::CONTENT_LENGTH, length);
     }
-    let request = settings.client.request(call.method.clone(), call.url.clone()).headers(out).body(body);
-    match tokio::time::timeout(first_byte.time(), request.send()).await {
+    let mut request = Request::new(body);
+    *request.method_mut() = call.method.clone();
+    *request.uri_mut() = call.uri.clone();
+    *request.headers_mut() = out;
+    match tokio::time::timeout(first_byte.time(), settings.client.send(request)).await {
         Ok(Ok(response)) => Ok(response),
         Ok(Err(error)) => Err(describe(&error)),
         Err(_) => Err(Break::new(
@@ -118,14 +126,16 @@ pub async fn head(
 }
 
 /// The length, where the client would not say it by itself: an upstream may insist on one.
-fn length(call: &Call, body: &reqwest::Body) -> Option<HeaderValue> {
-    match body.as_bytes() {
+fn length(call: &Call, body: &Sent) -> Option<HeaderValue> {
+    match body {
         // RFC 9110, 8.6: methods that usually bring a body say that they bring none.
-        Some([]) => [Method::POST, Method::PUT, Method::PATCH].contains(&call.method).then(|| HeaderValue::from(0)),
-        Some(_) => None,
+        Sent::Whole(bytes) if bytes.is_empty() => {
+            [Method::POST, Method::PUT, Method::PATCH].contains(&call.method).then(|| HeaderValue::from(0))
+        }
+        Sent::Whole(_) => None,
         // On its way from the caller, who said it.
-        None if call.headers.contains_key(header::TRANSFER_ENCODING) => None,
-        None => call.headers.get(header::CONTENT_LENGTH).cloned(),
+        Sent::Streaming(_) if call.headers.contains_key(header::TRANSFER_ENCODING) => None,
+        Sent::Streaming(_) => call.headers.get(header::CONTENT_LENGTH).cloned(),
     }
 }
 
@@ -133,56 +143,45 @@ fn seconds(d: Duration) -> f64 {
     (d.as_secs_f64() * 10.0).round() / 10.0
 }
 
-/// What can be wrong with a body that is passed on while it comes.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum CallersBody {
-    /// It is larger than what is passed on.
-    #[error("the body is larger than max_body_bytes")]
-    TooLarge,
-    /// The caller stopped sending.
-    #[error("the caller's body broke off: {0}")]
-    Cut(String),
-}
-
-/// Whether the caller's own body is what broke a call.
-fn is_callers(error: &reqwest::Error) -> bool {
+/// A cause of this kind among an error's causes.
+fn cause<T: std::error::Error + 'static>(error: &Error) -> Option<&T> {
     let mut cause: Option<&dyn std::error::Error> = std::error::Error::source(error);
     while let Some(error) = cause {
-        if error.is::<CallersBody>() {
-            return true;
+        if let Some(found) = error.downcast_ref() {
+            return Some(found);
         }
         cause = error.source();
     }
-    false
+    None
 }
 
-fn describe(error: &reqwest::Error) -> Break {
-    let how = if is_callers(error) {
+fn describe(error: &Error) -> Break {
+    let how = if cause::<CallersBody>(error).is_some() {
         Broken::CallersBody
-    } else if error.is_builder() {
-        Broken::Unsendable
-    } else if error.is_connect() && error.is_timeout() {
+    } else if let Some(NoWay::Timeout(_)) = cause(error) {
         Broken::TimeoutConnect
     } else if error.is_connect() {
         Broken::Connect
     } else {
         Broken::Dropped
     };
-    Break::new(how, chain(error))
+    // The client's own word for it says less than its causes.
+    Break::new(how, std::error::Error::source(error).map_or_else(|| error.to_string(), chain))
 }
 
-/// An error with its causes. reqwest puts the URL into its own words; ours must not hold a query with a key.
-fn chain(error: &reqwest::Error) -> String {
-    let mut text = String::new();
-    let mut cause: Option<&dyn std::error::Error> = std::error::Error::source(error);
+/// An error with its causes, none of them twice.
+fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
     while let Some(error) = cause {
-        if !text.is_empty() {
+        let words = error.to_string();
+        if !text.ends_with(&words) {
             text.push_str(": ");
+            text.push_str(&words);
         }
-        text.push_str(&error.to_string());
         cause = error.source();
     }
-    if text.is_empty() { "the connection failed".to_owned() } else { text }
+    text
 }
 
 /// An answer's body as far as it was read.
@@ -195,12 +194,13 @@ pub struct Body {
 }
 
 /// Reads an answer's body up to `most` bytes, within `left`.
-pub async fn body(response: reqwest::Response, most: usize, left: Limit) -> Result<Body, Break> {
-    let mut stream = response.bytes_stream();
+pub async fn body(response: Response<Incoming>, most: usize, left: Limit) -> Result<Body, Break> {
+    let mut body = response.into_body();
     let mut read = BytesMut::new();
     let reading = async {
-        while let Some(chunk) = stream.next().await {
-            let chunk = chunk.map_err(|e| Break::new(Broken::AnswerCut, chain(&e)))?;
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|e| Break::new(Broken::AnswerCut, chain(&e)))?;
+            let Ok(chunk) = frame.into_data() else { continue };
             let room = most.saturating_sub(read.len());
             read.extend_from_slice(chunk.get(..room.min(chunk.len())).unwrap_or_default());
             if chunk.len() > room {

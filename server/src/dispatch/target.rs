@@ -1,7 +1,8 @@
 //! Where a call goes: the upstream's base URL and a path below it. A path that climbs out of the base is refused, since the
 //! gateway would lend it the upstream's credential.
 
-use reqwest::Url;
+use http::{Uri, uri::PathAndQuery};
+use url::Url;
 
 /// Why a path can't be called.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -32,6 +33,7 @@ const SECRETS: [&str; 6] = ["key", "api_key", "api-key", "apikey", "access_token
 pub struct Base {
     text: String,
     url: Url,
+    uri: Uri,
 }
 
 impl Base {
@@ -39,7 +41,8 @@ impl Base {
     pub fn read(base: &str) -> Result<Self, BadPath> {
         let text = base.trim_end_matches('/').to_owned();
         let url = Url::parse(&text).map_err(|_| BadPath::Malformed)?;
-        Ok(Self { text, url })
+        let uri = url.as_str().parse().map_err(|_| BadPath::Malformed)?;
+        Ok(Self { text, url, uri })
     }
 }
 
@@ -74,6 +77,29 @@ pub fn below(base: &Base, path_and_query: &str) -> Result<Url, BadPath> {
     let url = Url::parse(&joined).map_err(|_| BadPath::Malformed)?;
     let inside = url.origin() == root.origin() && url.username().is_empty() && url.path().starts_with(root.path());
     if inside { Ok(url) } else { Err(BadPath::Outside) }
+}
+
+/// The same as a client takes it. A plain path, as nearly all are, is not read a second time.
+pub fn uri(base: &Base, path_and_query: &str) -> Result<Uri, BadPath> {
+    if !is_plain(path_and_query) {
+        return below(base, path_and_query)?.as_str().parse().map_err(|_| BadPath::Malformed);
+    }
+    let prefix = base.uri.path().trim_end_matches('/');
+    let slash = if path_and_query.starts_with('/') || path_and_query.is_empty() { "" } else { "/" };
+    let joined = format!("{prefix}{slash}{path_and_query}");
+    let joined = if joined.is_empty() { "/".to_owned() } else { joined };
+    let mut parts = base.uri.clone().into_parts();
+    parts.path_and_query = Some(PathAndQuery::from_maybe_shared(joined).map_err(|_| BadPath::Malformed)?);
+    Uri::from_parts(parts).map_err(|_| BadPath::Malformed)
+}
+
+/// Whether a parser of URLs would leave a path and query as they are, and nothing in it climbs.
+fn is_plain(path_and_query: &str) -> bool {
+    let path = path_and_query.split('?').next().unwrap_or_default();
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"/?-_~.:=&,+@;!$()*".contains(&b);
+    path_and_query.bytes().all(plain)
+        && !path_and_query.starts_with('?')
+        && !path.split('/').any(|segment| segment == "." || segment == "..")
 }
 
 /// The path as it is stored and shown: secrets in the query are removed. True: something was.

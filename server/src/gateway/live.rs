@@ -17,6 +17,7 @@ use super::{
 use crate::{
     classify::{self, Answer, Broken, Failure, Inspector, Retryable, Verdict},
     dispatch::{
+        body::Sent,
         headers,
         inflight::{InFlight, millis},
         send::{self, Break},
@@ -124,7 +125,7 @@ impl Asked {
 }
 
 impl Live<'_> {
-    async fn run(mut self, mut stream: Option<reqwest::Body>) -> Response {
+    async fn run(mut self, mut stream: Option<Sent>) -> Response {
         let can_retry = self.asked.body.is_some();
         loop {
             let class = if self.attempts.is_empty() || self.asked.arrived.wishes.class == Class::Interactive {
@@ -146,9 +147,9 @@ impl Live<'_> {
                 self.held += permit.waited();
             }
             let body = match (&self.asked.body, stream.take()) {
-                (Some(bytes), _) => reqwest::Body::from(bytes.clone()),
+                (Some(bytes), _) => Sent::Whole(bytes.clone()),
                 (None, Some(stream)) => stream,
-                (None, None) => reqwest::Body::default(),
+                (None, None) => Sent::empty(),
             };
             let failed = match self.attempt(permit, body).await {
                 Attempted::Passing(response) => return *response,
@@ -193,7 +194,7 @@ impl Live<'_> {
         Trace { attempts: self.attempts.len(), waited_ms: millis(self.waited), record: None, last_word: false }
     }
 
-    async fn attempt(&mut self, permit: crate::governor::Permit, body: reqwest::Body) -> Attempted {
+    async fn attempt(&mut self, permit: crate::governor::Permit, body: Sent) -> Attempted {
         let app = self.app;
         let arrived = &self.asked.arrived;
         let engine = arrived.wishes.engine.as_deref();
@@ -222,7 +223,7 @@ impl Live<'_> {
             let attempts = std::mem::take(&mut self.attempts);
             let after = Afterwards { app: app.clone(), asked: self.asked.clone(), attempts };
             let passing = Passing::new(response, flight, inspector, settings.policy.timeouts.request, after);
-            let mut out = Response::new(Body::from_stream(passing));
+            let mut out = Response::new(Body::new(passing));
             *out.status_mut() = status;
             *out.headers_mut() = out_headers;
             return Attempted::Passing(Box::new(out));

@@ -20,8 +20,9 @@ use limiter::Class;
 use crate::{
     classify,
     dispatch::{
+        body::{CallersBody, Sent},
         headers,
-        send::{Call, CallersBody},
+        send::Call,
         target,
     },
     rest::problem,
@@ -65,7 +66,7 @@ struct Arrived {
 /// The whole body, or its beginning and the rest to come.
 enum Incoming {
     Whole(Bytes),
-    Streaming(reqwest::Body, u64),
+    Streaming(Sent, u64),
 }
 
 /// The door.
@@ -114,7 +115,7 @@ fn arrive(app: &App, parts: http::request::Parts) -> Result<Arrived, Problem> {
         )
         .hint("set the variable and restart Penstock"));
     }
-    let url = target::below(&settings.base, path).map_err(|e| {
+    let uri = target::uri(&settings.base, path).map_err(|e| {
         Problem::new(400, "bad-path", "The path can't be called", e.to_string())
             .hint("call a path below the upstream's base URL")
     })?;
@@ -123,7 +124,7 @@ fn arrive(app: &App, parts: http::request::Parts) -> Result<Arrived, Problem> {
         upstream,
         settings,
         path: path.to_owned(),
-        call: Call { method: parts.method, url, headers: parts.headers, idempotency_key: None },
+        call: Call { method: parts.method, uri, headers: parts.headers, idempotency_key: None },
     })
 }
 
@@ -222,7 +223,7 @@ async fn take_in(app: &App, headers: &HeaderMap, body: Body) -> Result<Incoming,
             let most = app.limits.max_body_bytes;
             let so_far = u64::try_from(read.len()).unwrap_or(u64::MAX);
             let rest = bounded(read.freeze(), stream, most);
-            return Ok(Incoming::Streaming(reqwest::Body::wrap_stream(rest), declared.unwrap_or(so_far)));
+            return Ok(Incoming::Streaming(Sent::streaming(rest), declared.unwrap_or(so_far)));
         }
     }
     Ok(Incoming::Whole(read.freeze()))

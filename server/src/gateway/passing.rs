@@ -3,12 +3,14 @@
 use std::{
     pin::Pin,
     sync::Arc,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
     time::Duration,
 };
 
 use bytes::Bytes;
-use futures_util::Stream;
+use http::Response;
+use http_body::{Body, Frame, SizeHint};
+use hyper::body::Incoming;
 use tokio::time::{Instant, Sleep};
 
 use super::live::Asked;
@@ -36,36 +38,38 @@ struct Going {
     after: Afterwards,
 }
 
-type Chunks = Pin<Box<dyn Stream<Item = reqwest::Result<Bytes>> + Send>>;
-
 /// The body that the caller reads. Dropped early (the caller left), the upstream's connection is dropped with it.
 pub(super) struct Passing {
-    chunks: Chunks,
+    body: Incoming,
     going: Option<Going>,
     /// Bytes still to come, where the upstream said how many: the server reads no further, so their end is the answer's.
     left: Option<u64>,
     /// Longest pause between two chunks.
     patience: Duration,
-    pause: Pin<Box<Sleep>>,
+    pause: Option<Pin<Box<Sleep>>>,
+    /// Whether `pause` counts since the last chunk.
+    paused: bool,
 }
 
 impl Passing {
     /// Begins to pass an answer on.
     pub(super) fn new(
-        response: reqwest::Response,
+        response: Response<Incoming>,
         flight: InFlight,
         inspector: Inspector,
         patience: Duration,
         after: Afterwards,
     ) -> Self {
         let status = response.status().as_u16();
-        let left = response.content_length();
+        let body = response.into_body();
+        let left = body.size_hint().exact();
         let mut passing = Self {
-            chunks: Box::pin(response.bytes_stream()),
+            body,
             going: Some(Going { flight, inspector, status, after }),
             left,
             patience,
-            pause: Box::pin(tokio::time::sleep(patience)),
+            pause: None,
+            paused: false,
         };
         passing.end_if_whole();
         passing
@@ -105,40 +109,52 @@ impl Going {
     }
 }
 
-impl Stream for Passing {
-    type Item = Result<Bytes, std::io::Error>;
+impl Body for Passing {
+    type Data = Bytes;
+    type Error = std::io::Error;
 
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, std::io::Error>>> {
         let this = &mut *self;
-        match this.chunks.as_mut().poll_next(cx) {
-            Poll::Ready(Some(Ok(chunk))) => {
-                if let Some(going) = &mut this.going {
-                    going.inspector.feed(&chunk);
+        match Pin::new(&mut this.body).poll_frame(cx) {
+            Poll::Ready(Some(Ok(frame))) => {
+                if let Some(chunk) = frame.data_ref() {
+                    if let Some(going) = &mut this.going {
+                        going.inspector.feed(chunk);
+                    }
+                    let came = u64::try_from(chunk.len()).unwrap_or(u64::MAX);
+                    this.left = this.left.map(|left| left.saturating_sub(came));
                 }
-                this.pause.as_mut().reset(Instant::now() + this.patience);
-                let came = u64::try_from(chunk.len()).unwrap_or(u64::MAX);
-                this.left = this.left.map(|left| left.saturating_sub(came));
+                this.paused = false;
                 this.end_if_whole();
-                Poll::Ready(Some(Ok(chunk)))
+                Poll::Ready(Some(Ok(frame)))
             }
             Poll::Ready(Some(Err(error))) => {
                 this.end(Some(Broken::AnswerCut));
-                Poll::Ready(Some(Err(std::io::Error::other(error.without_url()))))
+                Poll::Ready(Some(Err(std::io::Error::other(error))))
             }
             Poll::Ready(None) => {
                 this.end(None);
                 Poll::Ready(None)
             }
-            Poll::Pending => match std::future::Future::poll(this.pause.as_mut(), cx) {
-                Poll::Ready(()) => {
-                    this.end(Some(Broken::TimeoutBetweenBytes));
-                    Poll::Ready(Some(Err(std::io::Error::new(
-                        std::io::ErrorKind::TimedOut,
-                        "the upstream's answer stalled",
-                    ))))
+            Poll::Pending => {
+                // A clock is read and a timer set only where there is a pause: most answers come in one piece.
+                let patience = this.patience;
+                let pause = this.pause.get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
+                if !std::mem::replace(&mut this.paused, true) {
+                    pause.as_mut().reset(Instant::now() + patience);
                 }
-                Poll::Pending => Poll::Pending,
-            },
+                ready!(std::future::Future::poll(pause.as_mut(), cx));
+                this.end(Some(Broken::TimeoutBetweenBytes));
+                let stalled = std::io::Error::new(std::io::ErrorKind::TimedOut, "the upstream's answer stalled");
+                Poll::Ready(Some(Err(stalled)))
+            }
         }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }

@@ -14,6 +14,7 @@ use super::{Actor, breakers};
 use crate::{
     classify::{self, Answer},
     dispatch::{
+        body::Sent,
         inflight::{InFlight, millis},
         pump,
         send::{self, Call},
@@ -218,7 +219,7 @@ pub(super) async fn test(app: &Arc<App>, name: &str) -> Result<TestAnswer, Probl
                     .to_owned(),
         });
     }
-    let url = target::below(&settings.base, "")
+    let uri = target::uri(&settings.base, "")
         .map_err(|e| Problem::new(422, "bad-config", "The address is wrong", e.to_string()).hint("correct base_url"))?;
     let give_up = app.clock.now() + Duration::from_secs(10);
     let ask = Ask { class: Class::Interactive, cost: Cost::call(0) };
@@ -231,11 +232,11 @@ pub(super) async fn test(app: &Arc<App>, name: &str) -> Result<TestAnswer, Probl
         )
         .hint("look at the breaker and at what is queued")
     })?;
-    let call = Call { method: Method::GET, url, headers: http::HeaderMap::new(), idempotency_key: None };
+    let call = Call { method: Method::GET, uri, headers: http::HeaderMap::new(), idempotency_key: None };
     let flight = InFlight::begin(app, &upstream, settings.clone(), permit, 0, None);
     let (first_byte, _) = flight.limits(None);
     let started = flight.started();
-    let answered = send::head(&settings, &call, reqwest::Body::default(), first_byte).await;
+    let answered = send::head(&settings, &call, Sent::empty(), first_byte).await;
     let took_ms = millis(app.clock.now().since(started));
     match answered {
         Ok(response) => {

@@ -101,7 +101,9 @@ impl Store {
             .busy_timeout(Duration::from_secs(5))
             .foreign_keys(true)
             .pragma("cache_size", "-4096")
-            .pragma("temp_store", "memory");
+            .pragma("temp_store", "memory")
+            // What a long reader made the log grow to is given back.
+            .pragma("journal_size_limit", "67108864");
         let failed = |source: sqlx::Error| open_error(&shown, source);
         let writing =
             SqlitePoolOptions::new().max_connections(1).connect_with(options.clone()).await.map_err(failed)?;

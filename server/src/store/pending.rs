@@ -225,7 +225,12 @@ async fn page(
     Ok((rows.into_iter().map(|l| l.into_item(reach).0).collect(), next))
 }
 
+/// From the maintained counts where these tell it, else counted up to a cap.
 async fn count(db: &mut SqliteConnection, selection: &Selection) -> Result<Count, sqlx::Error> {
+    if let Some(mut sum) = selection.maintained_count() {
+        let n: i64 = sum.build_query_scalar().fetch_one(db).await?;
+        return Ok(Count { n: u64::try_from(n).unwrap_or(0), capped: false });
+    }
     let mut sql: QueryBuilder<Sqlite> = QueryBuilder::new("select count(*) from (select 1 from record where ");
     selection.push(&mut sql);
     sql.push(" limit ").push_bind(COUNTED + 1).push(")");

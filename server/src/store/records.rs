@@ -393,7 +393,7 @@ impl Store {
     pub async fn upstream_is_in_use(&self, upstream: &str) -> Result<bool, StoreError> {
         Ok(sqlx::query_scalar(
             "select exists (select 1 from record where upstream = ?1 and state = 'waiting') \
-             or exists (select 1 from record where state = 'in_flight' and upstream = ?1)",
+             or exists (select 1 from record indexed by record_in_flight where state = 'in_flight' and upstream = ?1)",
         )
         .bind(upstream)
         .fetch_one(self.readers())

@@ -36,13 +36,16 @@ impl Store {
         self.write(move |tx| {
             Box::pin(async move {
                 let mut most = 0;
+                // The states are named as the index names them: without that, SQLite reads the whole table.
                 for (sql, until) in [
                     (
-                        "delete from record where id in (select id from record where state = 'succeeded' and finished_at < ? limit ?)",
+                        "delete from record where id in (select id from record where state in ('succeeded', 'discarded') \
+                         and state = 'succeeded' and finished_at < ? order by finished_at limit ?)",
                         results,
                     ),
                     (
-                        "delete from record where id in (select id from record where state = 'discarded' and finished_at < ? limit ?)",
+                        "delete from record where id in (select id from record where state in ('succeeded', 'discarded') \
+                         and state = 'discarded' and finished_at < ? order by finished_at limit ?)",
                         discarded,
                     ),
                     ("delete from sample where (upstream, at) in (select upstream, at from sample where at < ? limit ?)", samples),

@@ -69,9 +69,23 @@ pub(super) fn words<'a>(said: impl Iterator<Item = &'a str>, body: Option<&[u8]>
         words.push(' ');
     }
     if let Some(body) = body {
-        words.push_str(&spaced(&String::from_utf8_lossy(body.get(..PAYLOAD).unwrap_or(body))));
+        let beginning = String::from_utf8_lossy(body.get(..PAYLOAD).unwrap_or(body));
+        words.push_str(&spaced(&without_base64(&beginning)));
     }
     words
+}
+
+/// Embedded images and files (`data:…;base64,…`) are no words, and would be most of the index.
+fn without_base64(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(";base64,") {
+        out.push_str(before);
+        rest =
+            after.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=' | '-' | '_'));
+    }
+    out.push_str(rest);
+    out
 }
 
 /// Indexes records that were not indexed before.
@@ -95,6 +109,12 @@ mod tests {
     #[test]
     fn chinese_is_asked_for_as_a_phrase() {
         assert_eq!(query("瓦片 timeout").as_deref(), Some("\"瓦  片\" \"timeout\"*"));
+    }
+
+    #[test]
+    fn embedded_files_are_not_indexed() {
+        let body = br#"{"image":"data:image/png;base64,iVBORw0KGgo+/=","say":"roof"}"#;
+        assert_eq!(words(["slow"].into_iter(), Some(body)), r#"slow {"image":"data:image/png","say":"roof"}"#);
     }
 
     #[test]

@@ -96,6 +96,24 @@ impl Selection {
         if words.is_empty() { "all".to_owned() } else { words.join(" ") }
     }
 
+    /// The statement that reads how many match from the maintained counts; none where these can't tell.
+    pub(super) fn maintained_count(&self) -> Option<QueryBuilder<Sqlite>> {
+        let PendingFilter { error_class, upstream, source, disposition: _, text } = &self.filter;
+        let typed = text.as_deref().is_some_and(|text| !text.trim().is_empty());
+        if typed || source.is_some() || self.ids.is_some() {
+            return None;
+        }
+        let mut sql = QueryBuilder::new("select coalesce(sum(n), 0) from triage_count where disposition = ");
+        sql.push_bind(self.filter.disposition_or_open().as_str());
+        if let Some(class) = error_class {
+            sql.push(" and error_class = ").push_bind(class.as_str());
+        }
+        if let Some(upstream) = upstream {
+            sql.push(" and upstream = ").push_bind(upstream.clone());
+        }
+        Some(sql)
+    }
+
     pub(super) fn push(&self, sql: &mut QueryBuilder<Sqlite>) {
         sql.push("disposition = ").push_bind(self.filter.disposition_or_open().as_str());
         if let Some(class) = self.filter.error_class {

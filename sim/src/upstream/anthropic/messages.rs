@@ -43,7 +43,9 @@ pub(crate) fn message(prompt: &Prompt, reply: Reply) -> Answer {
 
 /// `message_start`, one block with an event for each word, `message_delta` with the usage, `message_stop`.
 fn streamed(start: &Value, count: u64, stop: &str, word_delay: Duration) -> Answer {
-    let event = |data: Value| format!("event: {}\ndata: {data}\n\n", data["type"].as_str().unwrap_or_default());
+    let event = |data: Value| {
+        format!("event: {}\ndata: {data}\n\n", data.get("type").and_then(Value::as_str).unwrap_or_default())
+    };
     let block = json!({"type": "text", "text": ""});
     let mut answer = Answer::status(200)
         .header("content-type", "text/event-stream; charset=utf-8")
