@@ -71,14 +71,20 @@ pub fn for_upstream(from: &HeaderMap) -> HeaderMap {
 
 /// An answer's headers as they go back to the caller. `Content-Length` is left to the server, which knows what is sent.
 pub fn for_caller(from: &HeaderMap) -> HeaderMap {
-    let listed = listed_by_connection(from);
-    let mut to = HeaderMap::with_capacity(from.len() + 4);
-    for (name, value) in from {
-        if !is_hop_by_hop(name) && !listed.contains(name) && *name != header::CONTENT_LENGTH {
-            to.append(name.clone(), value.clone());
-        }
+    stripped_for_caller(from.clone())
+}
+
+/// The same of headers that nobody else needs any more.
+pub fn stripped_for_caller(mut headers: HeaderMap) -> HeaderMap {
+    for name in listed_by_connection(&headers) {
+        headers.remove(name);
     }
-    to
+    let ours: Vec<HeaderName> = headers.keys().filter(|name| is_hop_by_hop(name)).cloned().collect();
+    for name in ours {
+        headers.remove(name);
+    }
+    headers.remove(header::CONTENT_LENGTH);
+    headers
 }
 
 /// Headers as they are stored: no secrets, none of the hop. Bytes that are not UTF-8 can't be kept in text and are left out.

@@ -214,15 +214,17 @@ impl Live<'_> {
         if send::is_good(status) {
             let inspector = Inspector::new(settings.config.profile, status, response.headers(), at);
             let trace = Trace { attempts: self.attempts.len() + 1, ..self.trace() };
-            let mut out_headers = headers::for_caller(response.headers());
+            let (head, body) = response.into_parts();
+            let length = head.headers.get(http::header::CONTENT_LENGTH).cloned();
+            let mut out_headers = headers::stripped_for_caller(head.headers);
             // The body goes on byte for byte, so its length holds; and if it is cut off, the caller notices.
-            if let Some(length) = response.headers().get(http::header::CONTENT_LENGTH) {
-                out_headers.insert(http::header::CONTENT_LENGTH, length.clone());
+            if let Some(length) = length {
+                out_headers.insert(http::header::CONTENT_LENGTH, length);
             }
             trace.put(&mut out_headers);
             let attempts = std::mem::take(&mut self.attempts);
             let after = Afterwards { app: app.clone(), asked: self.asked.clone(), attempts };
-            let passing = Passing::new(response, flight, inspector, settings.policy.timeouts.request, after);
+            let passing = Passing::new(status, body, flight, inspector, settings.policy.timeouts.request, after);
             let mut out = Response::new(Body::new(passing));
             *out.status_mut() = status;
             *out.headers_mut() = out_headers;
@@ -281,7 +283,8 @@ impl Live<'_> {
             app::model::ErrorClass::Timeout => (504, "The upstream did not answer in time"),
             _ => (502, "The upstream could not be called"),
         };
-        let mut problem = Problem::new(status, "upstream-failed", title, failed.failure.message_or_rule().to_owned());
+        let mut problem = Problem::new(status, "upstream-failed", title, failed.failure.message_or_rule().to_owned())
+            .hint("an operator decides about it under /pending; the upstream's address, proxy and ca_file stand under /quotas");
         if let Some(id) = record {
             problem = problem.kept(kept_as(id));
         }

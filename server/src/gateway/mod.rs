@@ -14,7 +14,7 @@ use axum::{
 };
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt};
-use http::{HeaderMap, header};
+use http::{HeaderMap, HeaderValue, header};
 use limiter::Class;
 
 use crate::{
@@ -128,14 +128,48 @@ fn arrive(app: &App, parts: http::request::Parts) -> Result<Arrived, Problem> {
     })
 }
 
-fn text<'h>(headers: &'h HeaderMap, name: &str) -> Result<Option<&'h str>, Problem> {
-    if headers.get_all(name).iter().count() > 1 {
-        return Err(bad_header(name, "stands there twice"));
+/// The headers that are ours, found in one look at all of them: most calls bring none.
+#[derive(Default)]
+struct Ours<'h> {
+    wait: Option<&'h HeaderValue>,
+    workload: Option<&'h HeaderValue>,
+    engine: Option<&'h HeaderValue>,
+    tokens: Option<&'h HeaderValue>,
+    key: Option<&'h HeaderValue>,
+    respond_async: bool,
+}
+
+impl<'h> Ours<'h> {
+    fn of(headers: &'h HeaderMap) -> Result<Self, Problem> {
+        let mut ours = Self::default();
+        for (name, value) in headers {
+            let place = match name.as_str() {
+                "penstock-wait" => &mut ours.wait,
+                "penstock-workload" => &mut ours.workload,
+                "penstock-engine" => &mut ours.engine,
+                "penstock-tokens" => &mut ours.tokens,
+                "idempotency-key" => &mut ours.key,
+                "prefer" => {
+                    ours.respond_async |= asks_for_a_ticket(value);
+                    continue;
+                }
+                _ => continue,
+            };
+            if place.replace(value).is_some() {
+                return Err(bad_header(name.as_str(), "stands there twice"));
+            }
+        }
+        Ok(ours)
     }
-    headers
-        .get(name)
-        .map(|v| v.to_str().map(str::trim).map_err(|_| bad_header(name, "must be plain ASCII text")))
-        .transpose()
+}
+
+fn asks_for_a_ticket(prefer: &HeaderValue) -> bool {
+    let preferences = prefer.to_str().unwrap_or_default().split(',');
+    preferences.filter_map(|p| p.split(';').next()).any(|p| p.trim().eq_ignore_ascii_case("respond-async"))
+}
+
+fn text<'h>(name: &str, value: Option<&'h HeaderValue>) -> Result<Option<&'h str>, Problem> {
+    value.map(|v| v.to_str().map(str::trim).map_err(|_| bad_header(name, "must be plain ASCII text"))).transpose()
 }
 
 fn bad_header(name: &str, why: &str) -> Problem {
@@ -144,7 +178,8 @@ fn bad_header(name: &str, why: &str) -> Problem {
 }
 
 fn wishes(headers: &HeaderMap) -> Result<Wishes, Problem> {
-    let wait = match text(headers, "penstock-wait")? {
+    let ours = Ours::of(headers)?;
+    let wait = match text("penstock-wait", ours.wait)? {
         None => WAIT,
         Some(seconds) => seconds
             .parse::<f64>()
@@ -153,29 +188,30 @@ fn wishes(headers: &HeaderMap) -> Result<Wishes, Problem> {
             .filter(|d| *d <= LONGEST_WAIT)
             .ok_or_else(|| bad_header("Penstock-Wait", "must be a number of seconds from 0 to 3600"))?,
     };
-    let class = match text(headers, "penstock-workload")? {
+    let class = match text("penstock-workload", ours.workload)? {
         None | Some("interactive") => Class::Interactive,
         Some("batch") => Class::Batch,
         Some(_) => return Err(bad_header("Penstock-Workload", "must be interactive or batch")),
     };
-    let engine = text(headers, "penstock-engine")?.filter(|e| !e.is_empty());
+    let engine = text("penstock-engine", ours.engine)?.filter(|e| !e.is_empty());
     if engine.is_some_and(|e| e.len() > 128) {
         return Err(bad_header("Penstock-Engine", "must have at most 128 characters"));
     }
-    let tokens = text(headers, "penstock-tokens")?
+    let tokens = text("penstock-tokens", ours.tokens)?
         .map(|t| t.parse::<u64>().map_err(|_| bad_header("Penstock-Tokens", "must be a whole number")))
         .transpose()?;
-    let key = text(headers, "idempotency-key")?.filter(|k| !k.is_empty());
+    let key = text("idempotency-key", ours.key)?.filter(|k| !k.is_empty());
     if key.is_some_and(|k| k.len() > 255) {
         return Err(bad_header("Idempotency-Key", "must have at most 255 characters"));
     }
-    let respond_async = headers
-        .get_all("prefer")
-        .iter()
-        .filter_map(|v| v.to_str().ok())
-        .flat_map(|v| v.split(','))
-        .any(|p| p.split(';').next().is_some_and(|p| p.trim().eq_ignore_ascii_case("respond-async")));
-    Ok(Wishes { wait, class, engine: engine.map(str::to_owned), tokens, key: key.map(str::to_owned), respond_async })
+    Ok(Wishes {
+        wait,
+        class,
+        engine: engine.map(str::to_owned),
+        tokens,
+        key: key.map(str::to_owned),
+        respond_async: ours.respond_async,
+    })
 }
 
 impl Wishes {

@@ -8,7 +8,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::Response;
+use http::StatusCode;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use tokio::time::{Instant, Sleep};
@@ -54,14 +54,14 @@ pub(super) struct Passing {
 impl Passing {
     /// Begins to pass an answer on.
     pub(super) fn new(
-        response: Response<Incoming>,
+        status: StatusCode,
+        body: Incoming,
         flight: InFlight,
         inspector: Inspector,
         patience: Duration,
         after: Afterwards,
     ) -> Self {
-        let status = response.status().as_u16();
-        let body = response.into_body();
+        let status = status.as_u16();
         let left = body.size_hint().exact();
         let mut passing = Self {
             body,

@@ -9,12 +9,16 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Redirect, Response},
 };
-use http::{HeaderMap, HeaderValue, Method, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use super::session;
 use crate::{config::Secret, operator::Operator, rest::problem, state::App};
+
+const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const PENSTOCK_KEY: HeaderName = HeaderName::from_static("penstock-key");
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// What access rests on.
 #[derive(Clone)]
@@ -118,7 +122,7 @@ pub(super) fn foreign(access: &Access, request: &Request) -> Option<Problem> {
     let navigates = *request.method() == Method::GET
         && headers.get("sec-fetch-mode").is_some_and(|m| m == "navigate")
         && !request.uri().path().starts_with("/gw/");
-    match headers.get("sec-fetch-site").map(HeaderValue::as_bytes) {
+    match headers.get(&SEC_FETCH_SITE).map(HeaderValue::as_bytes) {
         None | Some(b"same-origin" | b"none") => None,
         // A link from elsewhere may open a page.
         Some(_) if navigates => None,
@@ -141,7 +145,7 @@ pub async fn workers(
 
 /// Why somebody is not let in as a worker.
 pub(super) fn no_worker(access: &Access, peer: Option<SocketAddr>, headers: &HeaderMap) -> Option<Problem> {
-    let shown = headers.get("penstock-key").map(HeaderValue::as_bytes);
+    let shown = headers.get(&PENSTOCK_KEY).map(HeaderValue::as_bytes);
     let may = match shown {
         Some(shown) => {
             access.worker_key.as_ref().is_some_and(|key| Access::matches(key, shown))
@@ -164,7 +168,7 @@ pub(super) fn no_worker(access: &Access, peer: Option<SocketAddr>, headers: &Hea
 
 /// Behind a proxy on this machine the peer is always loopback: then nobody is trusted for his address.
 fn is_forwarded(headers: &HeaderMap) -> bool {
-    headers.contains_key("x-forwarded-for") || headers.contains_key(header::FORWARDED)
+    headers.contains_key(&FORWARDED_FOR) || headers.contains_key(header::FORWARDED)
 }
 
 /// Operators: everybody on this machine while no password is set, else those who signed in or show the password
