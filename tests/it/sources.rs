@@ -4,9 +4,16 @@ mod metrics;
 mod pending;
 mod sending;
 
+use chrono::{DateTime, Utc};
 use harness::{NO_BREAKER, Penstock, ROOMY, Reply, sim_upstream, upstream_toml};
 use serde_json::{Value, json};
 use sim::Upstream;
+
+/// What a reporting system's clock says.
+#[expect(clippy::disallowed_methods, reason = "a system of its own reports with its own clock")]
+fn now() -> DateTime<Utc> {
+    Utc::now()
+}
 
 async fn story() -> (Upstream, Penstock) {
     let sim = sim_upstream().await;

@@ -4,10 +4,10 @@ use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use harness::Penstock;
 use serde_json::{Value, json};
 
-use super::{counts, send, send_lines, source, story};
+use super::{counts, now, send, send_lines, source, story};
 
 fn ago(seconds: i64) -> DateTime<Utc> {
-    Utc::now() - TimeDelta::seconds(seconds)
+    now() - TimeDelta::seconds(seconds)
 }
 
 fn sample(at: DateTime<Utc>, more: Value) -> Value {
@@ -80,7 +80,7 @@ async fn late_samples_go_where_they_belong_and_tell_how_late_they_are() {
     let charted = series(&app, "").await;
     assert_eq!((&charted["source"], accepted(&charted)), (&json!("flow-east"), vec![5, 9]));
     let first: DateTime<Utc> = charted["points"][0]["at"].as_str().unwrap().parse().unwrap();
-    let since = (Utc::now() - first).num_seconds();
+    let since = (now() - first).num_seconds();
     assert!((1_790..1_900).contains(&since), "its own time, not the time it came: {since} s ago");
     assert!(
         (charted["points"][0]["utilisation"].as_f64().unwrap() - 0.5).abs() < 1e-9,
@@ -106,7 +106,7 @@ async fn a_chart_never_cuts_a_window_in_pieces() {
 #[tokio::test]
 async fn a_line_that_is_wrong_is_refused_alone_and_shown_with_its_source() {
     let (_sim, app) = story().await;
-    let ahead = sample(Utc::now() + TimeDelta::seconds(90), json!({}));
+    let ahead = sample(now() + TimeDelta::seconds(90), json!({}));
     let misspelt = sample(ago(10), json!({ "acepted": 3 }));
     let text = format!("{}\n{ahead}\n\nno json\n{misspelt}", sample(ago(20), json!({})));
     let told = send(&app, "metrics", "application/x-ndjson", text).await.expect(202);
