@@ -74,7 +74,7 @@ fn panel(text: &'static Catalogue, setting: Setting, source: &SourceView, (i, no
     let figure =
         |n: u64, word: &'static str| (n > 0).then(|| view! { <span><b>{text.number(n)}</b> " " {word}</span> });
     let refusal = source.last_refusal.clone().map(|(at, why)| {
-        view! { <p class="notice warn">{t.last_refused} " " {ago(now, at)} ": " {why}</p> }
+        view! { <div class="notice warn"><p>{t.last_refused} " " {ago(now, at)} ": " {why}</p></div> }
     });
     // A name is whatever was sent: no id.
     let heading = format!("source-{i}");
@@ -86,7 +86,7 @@ fn panel(text: &'static Catalogue, setting: Setting, source: &SourceView, (i, no
                 {standing(text, source)}
                 <small class="bar">
                     {figure(source.samples, t.samples)} {figure(source.pending, t.records)}
-                    <span title=t.known_why>{figure(source.known, t.known)}</span> {figure(source.refused, t.refused)}
+                    {figure(source.known, t.known)} {figure(source.refused, t.refused)}
                     <span>{t.last_sent} " " {ago(now, source.last_seen_at)}</span>
                 </small>
             </header>
@@ -103,9 +103,9 @@ fn failed(text: &'static Catalogue, source: &SourceView) -> AnyView {
     (!source.open.is_empty())
         .then(|| {
             view! {
-                <div class="pad">
+                <div class="part">
                     <h3>{t.failed_there}</h3>
-                    <ul class="plain-list">{rows}</ul>
+                    <ul>{rows}</ul>
                 </div>
             }
         })
@@ -153,7 +153,7 @@ fn outcomes(text: &'static Catalogue, setting: Setting, source: &SourceView) -> 
     let label = format!("{} {}", t.set, source.name);
     let target = source.clone();
     view! {
-        <div class="pad bar outcomes">
+        <div class="part bar">
             {told} <span class="spring"></span>
             <button class="small needs-js" type="button" aria-label=label on:click=move |_| setting.open(&target)>
                 {t.set}
