@@ -204,7 +204,7 @@ async fn edit(
 }
 
 pub(super) async fn bulk(app: &Arc<App>, request: BulkRequest, actor: &Actor) -> Result<BulkOutcome, Problem> {
-    let everything = PendingFilter { disposition: None, ..request.filter.clone() } == PendingFilter::default();
+    let everything = request.filter == PendingFilter::default();
     if everything && request.ids.is_none() && !request.all && !request.dry_run {
         return Err(Problem::new(
             422,
@@ -212,7 +212,7 @@ pub(super) async fn bulk(app: &Arc<App>, request: BulkRequest, actor: &Actor) ->
             "Nothing narrows it",
             "neither filter nor ids were given; nothing was changed",
         )
-        .hint("name a class, an upstream, a source, words or ids; \"all\": true means every record"));
+        .hint("name a class, an upstream, a source, a disposition, words or ids; \"all\": true means every record"));
     }
     let selection = Selection { filter: request.filter, ids: request.ids };
     if request.dry_run {

@@ -210,6 +210,13 @@ impl Metrics {
             // A counter that is not there can't be told from one that never counted.
             drop(self.possibly_twice.get_or_create(&labels));
             drop(self.breaker_opened.get_or_create(&labels));
+            for reason in ["quota", "breaker", "queue"] {
+                let upstream = g.upstream.clone();
+                drop(self.refusals.get_or_create(&ByReason { upstream, reason: reason.to_owned() }));
+            }
+            for outcome in ErrorClass::ALL.iter().copied().map(Outcome::Failed).chain([Outcome::Success]) {
+                drop(self.attempts.get_or_create(&ByOutcome { upstream: g.upstream.clone(), outcome }));
+            }
             self.utilisation.get_or_create(&labels).set(g.utilisation);
             self.queued.get_or_create(&labels).set(signed(g.queued));
             self.in_flight.get_or_create(&labels).set(signed(g.in_flight));
@@ -221,6 +228,11 @@ impl Metrics {
                 self.breaker_forced.get_or_create(&labels).set(1);
             }
             self.waiting.get_or_create(&labels).set(signed(g.waiting));
+        }
+        for kind in ["sample", "pending"] {
+            for result in ["new", "known", "refused"] {
+                drop(self.ingested.get_or_create(&ByResult { kind, result }));
+            }
         }
         for (class, n) in pending {
             self.pending.get_or_create(&ByClass { error_class: class.clone() }).set(signed(*n));

@@ -31,6 +31,12 @@ async fn a_bulk_discard_says_how_many_before_it_does_it_and_can_be_taken_back() 
     for id in wrong.values() {
         assert_eq!(api.record(id).await["state"], "discarded");
     }
+    // A filter that was forgotten is not all.
+    let forgotten = api.post("/api/v1/pending/bulk", &json!({ "action": "discard" })).await;
+    forgotten.problem(422, "all-not-said");
+    assert_eq!(standing(api, "open").await, 7);
+    let all = json!({ "action": "discard", "all": true, "dry_run": true });
+    assert_eq!(api.post("/api/v1/pending/bulk", &all).await.expect(200)["changed"], 7);
     let discarded = json!({ "disposition": "discarded" });
     let back = api.post("/api/v1/pending/bulk", &bulk("reopen", discarded, false)).await.expect(200);
     assert_eq!(back["changed"], 4);

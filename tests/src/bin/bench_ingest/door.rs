@@ -4,10 +4,10 @@ use anyhow::Result;
 use futures_util::future::BoxFuture;
 use sqlx::SqliteConnection;
 
-use crate::records;
+use crate::{pending, records};
 
 /// The doors that are measured.
-pub(crate) const DOORS: [Door; 1] = [records::DOOR];
+pub(crate) const DOORS: [Door; 2] = [records::DOOR, pending::DOOR];
 
 /// One door.
 pub(crate) struct Door {

@@ -4,6 +4,7 @@
 mod bare;
 mod door;
 mod look;
+mod pending;
 mod records;
 mod served;
 

@@ -22,9 +22,9 @@ pub(crate) const DOOR: Door = Door {
 };
 
 /// Bytes of a line.
-const LINE: usize = 1024;
+pub(crate) const LINE: usize = 1024;
 /// What the server stores as the headers of a record with a JSON body.
-const HEADERS: &str = r#"[["content-type","application/json"]]"#;
+pub(crate) const HEADERS: &str = r#"[["content-type","application/json"]]"#;
 /// When the loop's records arrive, in milliseconds since 1970: within a run it makes no difference.
 pub(crate) const NOW: i64 = 1_790_000_000_000;
 
@@ -89,7 +89,7 @@ async fn insert(connection: &mut SqliteConnection, first: i64, lines: &[&[u8]]) 
 }
 
 /// The server's hash of a request: SHA-256 over method, path and body.
-fn hash(method: &str, path: &str, body: &str) -> Vec<u8> {
+pub(crate) fn hash(method: &str, path: &str, body: &str) -> Vec<u8> {
     let mut hash = Sha256::new();
     for part in [method.as_bytes(), &[0], path.as_bytes(), &[0], body.as_bytes()] {
         hash.update(part);
