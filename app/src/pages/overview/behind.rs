@@ -1,73 +1,48 @@
 //! What stands behind an upstream's course: the engines that call it, and what its retries bring (F10).
 
+use std::cmp::Reverse;
+
 use leptos::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::Chosen;
 use crate::{
+    api::SharedApi,
     components::{
         spark::spark,
         state::{class_badge, class_colour},
         time::ago,
     },
-    i18n::{Catalogue, use_text, whole},
-    live::use_live,
+    i18n::{Catalogue, whole},
     markup::view,
     model::{EngineView, Problem, RetryStat},
     paths,
-    query::use_query,
 };
 
 /// Engines shown before the rest is left to their page.
 const SHOWN: usize = 8;
 /// Retries shown: the third hardly ever tells more.
 const RETRIES: usize = 8;
-/// Seconds between two readings.
-const PACE: i64 = 10;
-
 /// Both, of one upstream.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Behind {
+pub(super) struct Behind {
     upstream: String,
     engines: Vec<EngineView>,
     retries: Vec<RetryStat>,
 }
 
-/// The two panels; nothing while there is no upstream, or where another system's course is shown.
-pub(super) fn behind(chosen: Memo<Chosen>) -> AnyView {
-    let (text, live) = (use_text(), use_live());
-    let query = use_query(
-        move || {
-            let chosen = chosen.read();
-            (chosen.upstream.clone(), chosen.source.is_some())
-        },
-        move |api, (upstream, elsewhere)| {
-            let known = live.overview.get_untracked();
-            async move {
-                let known = match known {
-                    Some(overview) => overview,
-                    None => api.overview().await?,
-                };
-                let asked = upstream.as_deref();
-                let found = known.upstreams.iter().find(|u| asked.is_none_or(|name| name == u.name));
-                let Some(name) = found.filter(|_| !elsewhere).map(|u| u.name.clone()) else {
-                    return Ok::<Option<Behind>, Problem>(None);
-                };
-                let mut engines = api.engines().await?;
-                engines.retain(|engine| engine.upstream == name);
-                engines.sort_by(|a, b| b.calls_per_minute.cmp(&a.calls_per_minute).then(a.engine.cmp(&b.engine)));
-                Ok(Some(Behind { retries: api.retries(name.clone()).await?, engines, upstream: name }))
-            }
-        },
-    )
-    .refetch_when(move || live.overview.with(|o| o.as_ref().map(|o| o.now.timestamp() / PACE)));
-    query.view_quietly(move |found| {
-        found
-            .map(|found| {
-                view! { <div class="two">{engines(text, &found)} {retries(text, &found)}</div> }
-            })
-            .into_any()
-    })
+impl Behind {
+    /// Asks for both.
+    pub(super) async fn of(api: &SharedApi, upstream: &str) -> Result<Self, Problem> {
+        let mut engines = api.engines().await?;
+        engines.retain(|engine| engine.upstream == upstream);
+        engines.sort_by_key(|engine| Reverse(engine.calls_per_minute));
+        Ok(Self { retries: api.retries(upstream.to_owned()).await?, engines, upstream: upstream.to_owned() })
+    }
+}
+
+/// The two panels.
+pub(super) fn panels(text: &'static Catalogue, found: &Behind) -> AnyView {
+    view! { <div class="two">{engines(text, found)} {retries(text, found)}</div> }.into_any()
 }
 
 fn engines(text: &'static Catalogue, found: &Behind) -> AnyView {

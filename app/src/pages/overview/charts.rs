@@ -4,7 +4,10 @@ use leptos::prelude::*;
 use leptos_router::{NavigateOptions, hooks::use_navigate};
 use serde::{Deserialize, Serialize};
 
-use super::Chosen;
+use super::{
+    Chosen,
+    behind::{self, Behind},
+};
 use crate::{
     components::{
         chart::{Cursor, utilisation_chart},
@@ -25,12 +28,15 @@ struct Charted {
     band: (f64, f64),
     names: Vec<String>,
     range: Range,
+    /// Not where another system's course is shown.
+    behind: Option<Behind>,
 }
 
 /// The two panels, placed by the page.
 pub(crate) struct Charts {
     pub(crate) utilisation: AnyView,
     pub(crate) failures: AnyView,
+    pub(crate) behind: AnyView,
 }
 
 /// Seconds between two readings of a range: a hundredth of a step of the picture is not worth a request.
@@ -76,6 +82,10 @@ pub(crate) fn charts(chosen: Memo<Chosen>) -> Charts {
                     band: upstream.map_or((0.7, 0.9), |u| u.band),
                     names: overview.upstreams.iter().map(|u| u.name.clone()).collect(),
                     range: chosen.range,
+                    behind: match (upstream, &series.source) {
+                        (Some(upstream), None) => Some(Behind::of(&api, &upstream.name).await?),
+                        _ => None,
+                    },
                     series,
                 }))
             }
@@ -97,6 +107,9 @@ pub(crate) fn charts(chosen: Memo<Chosen>) -> Charts {
     Charts {
         utilisation: query.view(move |charted| charted.map(|c| utilisation(text, &c, cursor, zoom)).into_any()),
         failures: query.view_quietly(move |charted| charted.map(|c| failures(text, &c.series, cursor)).into_any()),
+        behind: query.view_quietly(move |charted| {
+            charted.and_then(|c| c.behind).map(|found| behind::panels(text, &found)).into_any()
+        }),
     }
 }
 

@@ -68,7 +68,7 @@ pub(crate) fn OverviewPage() -> impl IntoView {
         {summary}
         {charts.utilisation}
         <div class="two">{charts.failures} {waiting}</div>
-        {behind::behind(chosen)}
+        {charts.behind}
     }
 }
 
