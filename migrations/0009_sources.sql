@@ -68,3 +68,12 @@ create table source_request (
 -- The source of a record that failed elsewhere; its method and path are empty where the source did not tell them.
 alter table record add column source text;
 create index record_source on record (source, upstream, disposition, method) where source is not null;
+
+-- Keys under which records were reported that were edited since, and so have another: reported again, they are still known.
+create table former_key (
+    upstream text not null,
+    key text not null,
+    record_id integer not null references record (id) on delete cascade,
+    primary key (upstream, key)
+) without rowid;
+create index former_key_record on former_key (record_id);

@@ -2,6 +2,7 @@
 //! compiler proves that both languages are whole.
 #![expect(missing_docs, reason = "a field of a catalogue is its own English text")]
 
+#[cfg(any(feature = "ssr", feature = "desk"))]
 mod audit;
 mod breakers;
 mod common;
@@ -9,13 +10,18 @@ mod connect;
 mod engines;
 mod format;
 mod overview;
+#[cfg(any(feature = "ssr", feature = "desk"))]
 mod pending;
 mod problems;
+#[cfg(any(feature = "ssr", feature = "desk"))]
 mod quotas;
+#[cfg(any(feature = "ssr", feature = "desk"))]
 mod replays;
+#[cfg(any(feature = "ssr", feature = "desk"))]
 mod sources;
 mod words;
 
+#[cfg(any(feature = "ssr", feature = "desk"))]
 pub use audit::AuditText;
 pub use breakers::BreakersText;
 pub use common::CommonText;
@@ -23,16 +29,20 @@ pub use connect::ConnectText;
 pub use engines::EnginesText;
 pub use format::{Moment, age_s, whole};
 pub use overview::OverviewText;
+#[cfg(any(feature = "ssr", feature = "desk"))]
 pub use pending::{DecideText, DetailText, PendingText};
 pub use problems::ProblemsText;
+#[cfg(any(feature = "ssr", feature = "desk"))]
 pub use quotas::{FieldsText, QuotasText, RetriesText};
+#[cfg(any(feature = "ssr", feature = "desk"))]
 pub use replays::ReplaysText;
+#[cfg(any(feature = "ssr", feature = "desk"))]
 pub use sources::SourcesText;
 pub use words::Words;
 
 use crate::prefs::Lang;
 
-/// A language, whole.
+/// A language: whole in the server, without the desk's pages in a module that has none of them.
 #[derive(Debug)]
 pub struct Catalogue {
     /// Which.
@@ -48,17 +58,23 @@ pub struct Catalogue {
     /// The first screen.
     pub overview: OverviewText,
     /// Pending.
+    #[cfg(any(feature = "ssr", feature = "desk"))]
     pub pending: PendingText,
     /// Replays.
+    #[cfg(any(feature = "ssr", feature = "desk"))]
     pub replays: ReplaysText,
     /// Breakers.
     pub breakers: BreakersText,
     /// Quotas.
+    #[cfg(any(feature = "ssr", feature = "desk"))]
     pub quotas: QuotasText,
-    /// Engines.
+    /// Sources.
+    #[cfg(any(feature = "ssr", feature = "desk"))]
     pub sources: SourcesText,
+    /// Engines.
     pub engines: EnginesText,
     /// Audit.
+    #[cfg(any(feature = "ssr", feature = "desk"))]
     pub audit: AuditText,
 }
 
@@ -69,12 +85,17 @@ static EN: Catalogue = Catalogue {
     problems: problems::EN,
     connect: connect::EN,
     overview: overview::EN,
+    #[cfg(any(feature = "ssr", feature = "desk"))]
     pending: pending::EN,
+    #[cfg(any(feature = "ssr", feature = "desk"))]
     replays: replays::EN,
     breakers: breakers::EN,
+    #[cfg(any(feature = "ssr", feature = "desk"))]
     quotas: quotas::EN,
+    #[cfg(any(feature = "ssr", feature = "desk"))]
     sources: sources::EN,
     engines: engines::EN,
+    #[cfg(any(feature = "ssr", feature = "desk"))]
     audit: audit::EN,
 };
 
@@ -85,12 +106,17 @@ static ZH: Catalogue = Catalogue {
     problems: problems::ZH,
     connect: connect::ZH,
     overview: overview::ZH,
+    #[cfg(any(feature = "ssr", feature = "desk"))]
     pending: pending::ZH,
+    #[cfg(any(feature = "ssr", feature = "desk"))]
     replays: replays::ZH,
     breakers: breakers::ZH,
+    #[cfg(any(feature = "ssr", feature = "desk"))]
     quotas: quotas::ZH,
+    #[cfg(any(feature = "ssr", feature = "desk"))]
     sources: sources::ZH,
     engines: engines::ZH,
+    #[cfg(any(feature = "ssr", feature = "desk"))]
     audit: audit::ZH,
 };
 

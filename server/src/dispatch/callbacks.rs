@@ -1,14 +1,17 @@
 //! Tells callers how their records ended: flat JSON by POST, kept until it was told.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use app::model::RecordId;
+use futures_util::{StreamExt as _, stream::FuturesUnordered};
 
 use crate::{
     state::App,
     store::{StoreError, callbacks::DueCallback},
 };
 
+/// Deliveries to one receiver at once.
+const TO_ONE: usize = 8;
 /// Deliveries tried before it is given up.
 const MOST_ATTEMPTS: u32 = 12;
 
@@ -33,8 +36,17 @@ pub async fn run(app: Arc<App>, client: reqwest::Client) {
 async fn deliver_due(app: &Arc<App>, client: &reqwest::Client) -> Result<Duration, StoreError> {
     let now = app.clock.wall();
     let due = app.store.due_callbacks(now).await?;
-    let all = due.into_iter().map(|callback| deliver(app, client, callback));
-    for done in futures_util::future::join_all(all).await {
+    let mut at_once: HashMap<String, usize> = HashMap::new();
+    let mut all = FuturesUnordered::new();
+    for callback in due {
+        let receiver = receiver(&callback.url);
+        let n = at_once.entry(receiver.clone()).or_default();
+        *n += 1;
+        if *n <= TO_ONE {
+            all.push(deliver(app, client, callback, receiver));
+        }
+    }
+    while let Some(done) = all.next().await {
         done?;
     }
     let next = app.store.next_callback().await?;
@@ -43,7 +55,20 @@ async fn deliver_due(app: &Arc<App>, client: &reqwest::Client) -> Result<Duratio
     }))
 }
 
-async fn deliver(app: &App, client: &reqwest::Client, callback: DueCallback) -> Result<(), StoreError> {
+/// Scheme, host and port.
+fn receiver(url: &str) -> String {
+    let end = url
+        .split_once("://")
+        .map_or(url.len(), |(scheme, rest)| scheme.len() + 3 + rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    url.get(..end).unwrap_or(url).to_owned()
+}
+
+async fn deliver(
+    app: &App,
+    client: &reqwest::Client,
+    callback: DueCallback,
+    receiver: String,
+) -> Result<(), StoreError> {
     let id = RecordId::from_i64(callback.record_id);
     let Some(view) = crate::operator::records::view(app, id).await? else {
         return app.store.callback_done(callback.record_id).await;
@@ -66,5 +91,5 @@ async fn deliver(app: &App, client: &reqwest::Client, callback: DueCallback) -> 
     }
     // 1 s, 2 s, 4 s, … at most an hour.
     let pause = Duration::from_secs(1 << callback.attempts.min(11)).min(Duration::from_hours(1));
-    app.store.callback_failed(callback.record_id, app.clock.wall().plus(pause), error).await
+    app.store.callback_failed(callback.record_id, app.clock.wall().plus(pause), error, receiver).await
 }

@@ -88,10 +88,18 @@ fn hold(id: RecordId, error: &StoreError) -> Turn {
     Turn::Held
 }
 
+/// Content types that a payload gets that was told without one.
+const MADE_UP: [&str; 2] = ["application/json", "text/plain; charset=utf-8"];
+
 /// A record that its source told without method and path, with the request that people set for that source (C5).
 async fn with_request(app: &App, mut record: StoredRecord) -> Result<StoredRecord, StoreError> {
     let (true, Some(source)) = (record.method.is_empty(), &record.source) else { return Ok(record) };
     if let Some(request) = app.store.request_of(source, &record.upstream).await? {
+        // A content type that was made up for want of one gives way to the one that is set.
+        let made_up = |(name, value): &(String, String)| name == "content-type" && MADE_UP.contains(&&**value);
+        if request.headers.keys().any(|name| name.eq_ignore_ascii_case("content-type")) {
+            record.headers.retain(|header| !made_up(header));
+        }
         let own = |name: &str| record.headers.iter().any(|(n, _)| n.eq_ignore_ascii_case(name));
         let set: Vec<_> = request.headers.into_iter().filter(|(name, _)| !own(name)).collect();
         record.headers.extend(set);
@@ -124,7 +132,7 @@ fn unsendable(app: &App, settings: &Settings, record: &StoredRecord) -> Option<F
     if record.method.is_empty() {
         return say("its source told no method and path, and no request is set for it", Suggestion::Edit);
     }
-    if target::below(&settings.base, &record.path).is_err() || Method::from_bytes(record.method.as_bytes()).is_err() {
+    if target::uri(&settings.base, &record.path).is_err() || Method::from_bytes(record.method.as_bytes()).is_err() {
         return say("method or path can't be sent to this upstream", Suggestion::Discard);
     }
     None
@@ -152,9 +160,14 @@ async fn attempt(
     let id = record.id;
     let Some(call) = call_of(app, &settings, &record) else {
         drop(permit);
+        // It was looked at before, so this is not reached; were it, it must not come back at once, again and again.
         if let Err(error) = app.store.unclaim(id).await {
             hold(id, &error);
+            return;
         }
+        let mut failure = classify::broken(Broken::Unsendable);
+        failure.message = Some("the request can't be built".to_owned());
+        park_unsent(app, id, failure).await;
         return;
     };
     let engine = record.engine.as_deref();

@@ -25,8 +25,28 @@ impl BadPath {
     }
 }
 
+/// More than a client can send: it counts a URL's parts in sixteen bits.
+const LONGEST: usize = 32_768;
+
 /// Names of query parameters that carry a secret.
-const SECRETS: [&str; 6] = ["key", "api_key", "api-key", "apikey", "access_token", "token"];
+const SECRETS: [&str; 16] = [
+    "key",
+    "api_key",
+    "api-key",
+    "apikey",
+    "access_token",
+    "token",
+    "subscription-key",
+    "subscription_key",
+    "access_key",
+    "access-key",
+    "client_secret",
+    "secret",
+    "password",
+    "sig",
+    "signature",
+    "auth_token",
+];
 
 /// An upstream's base URL, read once.
 #[derive(Debug, Clone)]
@@ -46,13 +66,13 @@ impl Base {
     }
 }
 
-/// The URL for a path (with its query) below `base`.
-pub fn url(base: &str, path_and_query: &str) -> Result<Url, BadPath> {
-    below(&Base::read(base)?, path_and_query)
+/// The address for a path (with its query) below `base`.
+pub fn url(base: &str, path_and_query: &str) -> Result<Uri, BadPath> {
+    uri(&Base::read(base)?, path_and_query)
 }
 
-/// The same, below a base that was read before.
-pub fn below(base: &Base, path_and_query: &str) -> Result<Url, BadPath> {
+/// A path below a base, as a parser of URLs reads it.
+fn below(base: &Base, path_and_query: &str) -> Result<Url, BadPath> {
     let (base, root) = (&base.text, &base.url);
     let path = path_and_query.split(['?', '#']).next().unwrap_or_default();
     // A parser of URLs takes line breaks and tabs away without a word.
@@ -60,6 +80,11 @@ pub fn below(base: &Base, path_and_query: &str) -> Result<Url, BadPath> {
         return Err(BadPath::Malformed);
     }
     // An upstream may read an escaped slash as one.
+    // A whole URL where a path belongs is a mistake, not a path.
+    if ["http:", "https:"].iter().any(|scheme| path.get(..scheme.len()).is_some_and(|p| p.eq_ignore_ascii_case(scheme)))
+    {
+        return Err(BadPath::Outside);
+    }
     let climbs = |plain: &str| plain.split(['/', '\\']).any(|segment| segment == ".." || segment == ".");
     let escaped = path.contains('%').then(|| path.to_ascii_lowercase());
     let outside = match escaped {
@@ -81,6 +106,9 @@ pub fn below(base: &Base, path_and_query: &str) -> Result<Url, BadPath> {
 
 /// The same as a client takes it. A plain path, as nearly all are, is not read a second time.
 pub fn uri(base: &Base, path_and_query: &str) -> Result<Uri, BadPath> {
+    if path_and_query.len() > LONGEST {
+        return Err(BadPath::Malformed);
+    }
     if !is_plain(path_and_query) {
         return below(base, path_and_query)?.as_str().parse().map_err(|_| BadPath::Malformed);
     }
@@ -130,7 +158,7 @@ mod tests {
             ("http://127.0.0.1:9/base", "", "http://127.0.0.1:9/base"),
             ("http://127.0.0.1:9", "/a%2Fb//c", "http://127.0.0.1:9/a%2Fb//c"),
         ] {
-            assert_eq!(url(base, path).unwrap().as_str(), want);
+            assert_eq!(url(base, path).unwrap().to_string(), want);
         }
     }
 
@@ -141,8 +169,11 @@ mod tests {
         {
             assert_eq!(url("https://api.example.com/v1", path), Err(BadPath::Outside), "{path}");
         }
+        for whole in ["http://evil.example/x", "HTTPS://evil.example"] {
+            assert_eq!(url("https://api.example.com/v1", whole), Err(BadPath::Outside), "{whole}");
+        }
         assert_eq!(url("http://127.0.0.1:9", "/a\r\nX: y"), Err(BadPath::Malformed));
-        assert!(url("http://127.0.0.1:9", "@evil.example/").is_ok_and(|u| u.host_str() == Some("127.0.0.1")));
+        assert!(url("http://127.0.0.1:9", "@evil.example/").is_ok_and(|u| u.host() == Some("127.0.0.1")));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use app::model::{Problem, RecordId};
 use axum::{body::Body, response::Response};
 use bytes::Bytes;
 use http::StatusCode;
+use http_body::Body as _;
 use limiter::{Ask, Class, Nanos};
 
 use super::{
@@ -218,7 +219,8 @@ impl Live<'_> {
             let length = head.headers.get(http::header::CONTENT_LENGTH).cloned();
             let mut out_headers = headers::stripped_for_caller(head.headers);
             // The body goes on byte for byte, so its length holds; and if it is cut off, the caller notices.
-            if let Some(length) = length {
+            // Where the upstream also said "chunked", only the chunks tell (RFC 9112, 6.3).
+            if let Some(length) = length.filter(|_| body.size_hint().exact().is_some()) {
                 out_headers.insert(http::header::CONTENT_LENGTH, length);
             }
             trace.put(&mut out_headers);

@@ -100,6 +100,15 @@ async fn enter(app: &Arc<App>, request: Request) -> Result<Response, Problem> {
 }
 
 fn arrive(app: &App, parts: http::request::Parts) -> Result<Arrived, Problem> {
+    if parts.method == http::Method::CONNECT {
+        return Err(Problem::new(
+            405,
+            "no-such-method",
+            "Not with this method",
+            "CONNECT asks a proxy for a tunnel; nothing was sent",
+        )
+        .hint("send the call itself to /gw/{upstream}/…"));
+    }
     let whole = parts.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
     let rest = whole.strip_prefix("/gw/").unwrap_or_default();
     let end = rest.find(['/', '?']).unwrap_or(rest.len());

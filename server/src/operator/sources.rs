@@ -8,8 +8,8 @@ use super::Actor;
 use crate::{
     dispatch::{headers, target},
     rest::{
-        ingest::pending::{address, headers_of, method_of},
         problem,
+        told::{address, headers_of, method_of},
     },
     state::App,
 };
@@ -26,20 +26,26 @@ fn unfit(why: impl Into<String>) -> Problem {
 
 fn checked(app: &App, mut put: SourcePut) -> Result<SourcePut, Problem> {
     for (upstream, request) in &mut put.requests {
-        method_of(&request.method)?;
+        method_of(&request.method)
+            .map_err(|why| unfit(format!("the method for {upstream} {why}")).hint("give an HTTP method"))?;
         let known = app.upstreams.get(upstream).map(|u| u.settings().config.base_url.clone());
         let base = known.as_deref().unwrap_or("http://upstream.invalid");
         target::url(base, &request.path).map_err(|e| {
             unfit(format!("the path for {upstream} {}", e.words())).hint("give a path below the upstream's base URL")
         })?;
-        let sent = headers_of(&request.headers)?;
+        let sent = headers_of(&request.headers).map_err(|why| {
+            unfit(format!("headers for {upstream} {why}")).hint("name each header once, with its value")
+        })?;
         if headers::has_credential(&sent) || target::without_secrets(&request.path).1 {
             return Err(unfit("headers or path hold a credential, which is not stored")
                 .hint("give the upstream its credential (auth names an environment variable)"));
         }
         request.method.make_ascii_uppercase();
     }
-    put.callback_url = put.callback_url.filter(|url| !url.trim().is_empty()).map(address).transpose()?;
+    put.callback_url = put.callback_url.filter(|url| !url.trim().is_empty());
+    if let Some(url) = &put.callback_url {
+        address(url).map_err(|why| unfit(format!("callback_url {why}")).hint("give an http or https address"))?;
+    }
     Ok(put)
 }
 

@@ -17,6 +17,7 @@ use axum::{
 };
 use http::StatusCode;
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 use crate::{operator::Operator, state::App};
 
@@ -28,6 +29,7 @@ pub mod openapi;
 pub mod permits;
 pub mod problem;
 pub mod records;
+pub(crate) mod told;
 
 use problem::{Refusal, bad_body};
 
@@ -44,8 +46,14 @@ impl<S: Send + Sync, T: serde::de::DeserializeOwned> axum::extract::FromRequest<
     type Rejection = Refusal;
 
     async fn from_request(request: axum::extract::Request, state: &S) -> Result<Self, Refusal> {
-        match Json::<T>::from_request(request, state).await {
-            Ok(Json(value)) => Ok(Self(value)),
+        match Json::<Box<RawValue>>::from_request(request, state).await {
+            // serde would take a list for the fields in their order.
+            Ok(Json(raw)) if raw.get().starts_with('[') => {
+                Err(bad_body("a list, where an object belongs").hint("send JSON as /docs shows it").into())
+            }
+            Ok(Json(raw)) => serde_json::from_str(raw.get())
+                .map(Self)
+                .map_err(|e| bad_body(e.to_string()).hint("send JSON as /docs shows it").into()),
             Err(JsonRejection::BytesRejection(e)) if e.status() == StatusCode::PAYLOAD_TOO_LARGE => {
                 Err(app::model::Problem::new(413, "body-too-large", "Body too large", e.body_text())
                     .hint("send less: select by a filter instead of naming many ids")
@@ -337,6 +345,7 @@ pub fn worker_routes() -> Router<Arc<App>> {
         .route("/api/v1/engines/{id}/report", post(permits::report))
         .route("/api/v1/ingest/metrics", post(ingest::metrics::door))
         .route("/api/v1/ingest/pending", post(ingest::pending::door))
+        .method_not_allowed_fallback(no_such_method)
 }
 
 /// What machines watch, and what the API is.

@@ -4,11 +4,15 @@ use std::{sync::Arc, time::Duration};
 
 use app::model::{Problem, RecordId, RecordState};
 use axum::{body::Bytes, extract::State, response::IntoResponse};
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use http::{HeaderValue, StatusCode, header};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{Answer, Asked, At, Refusal, id, json, lines, problem, problem::bad_body};
+use super::{
+    Answer, Asked, At, Refusal, id, json, lines, problem,
+    problem::bad_body,
+    told::{address, headers_of, method_of},
+};
 use crate::{
     classify,
     dispatch::{headers, target},
@@ -100,18 +104,10 @@ fn prepare(app: &App, raw: &[u8]) -> Result<NewRecord, Problem> {
     let s: Submitted = serde_json::from_str(text).map_err(|e| no_record(&e.to_string()))?;
     let upstream = app.upstreams.get(&s.upstream).ok_or_else(|| problem::unknown_upstream(app, &s.upstream))?;
     let settings = upstream.settings();
-    let method =
-        Method::from_bytes(s.method.as_bytes()).map_err(|_| unfit("method", "is not an HTTP method"))?.to_string();
-    target::below(&settings.base, &s.path).map_err(|e| unfit("path", e.words()))?;
+    let method = method_of(&s.method).map_err(|why| unfit("method", why))?;
+    target::uri(&settings.base, &s.path).map_err(|e| unfit("path", e.words()))?;
     let (path, had_secret) = target::without_secrets(&s.path);
-    let mut sent = HeaderMap::new();
-    for (name, value) in &s.headers {
-        let name =
-            HeaderName::try_from(name.as_str()).map_err(|_| unfit("headers", "holds a name that is no HTTP header"))?;
-        let value =
-            HeaderValue::from_str(value).map_err(|_| unfit("headers", "holds a value that is no HTTP header value"))?;
-        sent.append(name, value);
-    }
+    let mut sent = headers_of(&s.headers).map_err(|why| unfit("headers", why))?;
     if had_secret || headers::has_credential(&sent) {
         return Err(unfit("headers", "or the path hold a credential, which is not stored")
             .hint("give the upstream its credential (auth names an environment variable)"));
@@ -137,10 +133,7 @@ fn prepare(app: &App, raw: &[u8]) -> Result<NewRecord, Problem> {
         return Err(unfit("idempotency_key", "must have at most 255 characters that an HTTP header can carry"));
     }
     if let Some(url) = &s.callback_url {
-        let good = reqwest::Url::parse(url).is_ok_and(|u| matches!(u.scheme(), "http" | "https") && u.has_host());
-        if !good {
-            return Err(unfit("callback_url", "must be an http or https address"));
-        }
+        address(url).map_err(|why| unfit("callback_url", why))?;
     }
     let sent_body = body.as_deref().unwrap_or_default();
     Ok(NewRecord {

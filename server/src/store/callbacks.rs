@@ -37,7 +37,7 @@ pub(super) async fn enqueue(tx: &mut Tx, id: RecordId, now: Millis) -> Result<()
 impl Store {
     /// Callbacks to deliver now.
     pub async fn due_callbacks(&self, now: Millis) -> Result<Vec<DueCallback>, StoreError> {
-        Ok(sqlx::query_as("select record_id, url, attempts from callback where due_at <= ? order by due_at limit 64")
+        Ok(sqlx::query_as("select record_id, url, attempts from callback where due_at <= ? order by due_at limit 256")
             .bind(now.0)
             .fetch_all(self.readers())
             .await?)
@@ -60,10 +60,25 @@ impl Store {
         .await
     }
 
-    /// It could not be told yet.
-    pub async fn callback_failed(&self, record: i64, again: Millis, error: String) -> Result<(), StoreError> {
+    /// It could not be told yet. What else is due at the same receiver waits with it, so that one that hangs holds up nobody
+    /// else's.
+    pub async fn callback_failed(
+        &self,
+        record: i64,
+        again: Millis,
+        error: String,
+        receiver: String,
+    ) -> Result<(), StoreError> {
         self.write(move |tx| {
             Box::pin(async move {
+                sqlx::query(
+                    "update callback set due_at = ?1 where due_at < ?1 and substr(url, 1, length(?2)) = ?2 \
+                     and substr(url, length(?2) + 1, 1) in ('', '/', '?', '#')",
+                )
+                .bind(again.0)
+                .bind(receiver)
+                .execute(&mut *tx)
+                .await?;
                 sqlx::query(
                     "update callback set attempts = attempts + 1, due_at = ?, last_error = ? where record_id = ?",
                 )

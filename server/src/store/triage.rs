@@ -272,6 +272,13 @@ impl Store {
     pub async fn edit_and_requeue(&self, edit: Edit, deed: Deed, now: Millis) -> Result<bool, StoreError> {
         self.write(move |tx| {
             Box::pin(async move {
+                sqlx::query(
+                    "insert or ignore into former_key select upstream, idempotency_key, id from record \
+                     where id = ? and source is not null",
+                )
+                .bind(edit.id.as_i64())
+                .execute(&mut *tx)
+                .await?;
                 let done = sqlx::query(
                     "update record set state = 'waiting', disposition = 'replaying', lane = 'retry', next_attempt_at = ?1, idempotency_key = ?2, \
                      body_hash = ?3, body_bytes = ?4, token_estimate = ?5, budget_attempts = 0, budget_from = null, held_ms = 0, \

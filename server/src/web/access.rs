@@ -88,6 +88,12 @@ pub(super) fn foreign(access: &Access, request: &Request) -> Option<Problem> {
                 .hint("Penstock is no forward proxy: call a path, e.g. /gw/{upstream}/…"),
         );
     }
+    if headers.get_all(header::HOST).iter().count() > 1 {
+        return Some(
+            Problem::new(400, "bad-header", "A request header is wrong", "Host stands there twice; nothing was done")
+                .hint("send one Host"),
+        );
+    }
     let host = headers
         .get(header::HOST)
         .and_then(|h| h.to_str().ok())

@@ -100,6 +100,49 @@ async fn a_table_is_read_with_its_quotes_and_its_bad_rows_are_told_by_number() {
 }
 
 #[tokio::test]
+async fn reports_without_a_key_are_told_apart_by_all_that_they_tell() {
+    let (_sim, app) = story().await;
+    let told = |more: Value| {
+        let mut told = json!({ "source": "etl", "upstream": "vision", "status": 504, "message": "tile 1 failed" });
+        told.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        told
+    };
+    let lines = [told(json!({})), told(json!({ "message": "tile 2 failed" })), told(json!({ "status": 500 }))];
+    assert_eq!(counts(&send_lines(&app, "pending", &lines).await.expect(202)), (3, 0, 0));
+    assert_eq!(counts(&send_lines(&app, "pending", &lines).await.expect(202)), (0, 3, 0));
+}
+
+#[tokio::test]
+async fn a_table_with_an_open_quote_or_in_another_encoding_loses_no_row_without_a_word() {
+    let (_sim, app) = story().await;
+    let head = "source,upstream,status,idempotency_key,message\n";
+    let rows: Vec<String> = (0..500).map(|n| format!("etl,vision,504,k{n},row {n}\n")).collect();
+    let open = format!("{head}{}etl,vision,504,q,\"5 inch\n{}", rows[..10].concat(), rows[10..].concat());
+    let answer = send(&app, "pending", "text/csv", open).await.expect(202);
+    assert_eq!(counts(&answer), (10, 0, 1));
+    assert!(answer["problems"][0]["problem"]["detail"].as_str().unwrap().contains("quote is not closed"), "{answer}");
+    let mut gbk = head.as_bytes().to_vec();
+    gbk.extend_from_slice(b"etl,vision,504,g,\xcd\xdf\xc6\xac\n");
+    let answer = send(&app, "pending", "text/csv", gbk).await;
+    assert!(answer.text().contains("UTF-8"), "{}", answer.text());
+    send(&app, "pending", "text/csv", "").await.problem(400, "bad-body");
+}
+
+#[tokio::test]
+async fn a_path_that_no_client_can_send_is_refused_at_every_door() {
+    let (sim, app) = story().await;
+    let long = format!("/{}", "y".repeat(70_000));
+    let record = json!({ "upstream": "vision", "path": long, "body": {} });
+    app.api().post("/api/v1/records", &record).await.problem(422, "bad-record");
+    let reported = failed(json!({ "path": long }));
+    send(&app, "pending", "application/json", reported.to_string()).await.problem(422, "bad-report");
+    send(&app, "pending", "application/json", failed(json!({ "path": "http://evil.example/x" })).to_string())
+        .await
+        .problem(422, "bad-report");
+    assert_eq!(sim.total(), 0);
+}
+
+#[tokio::test]
 async fn what_makes_no_sense_is_refused_with_the_field() {
     let (_sim, app) = story().await;
     for (more, field) in [

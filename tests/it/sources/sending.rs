@@ -56,7 +56,7 @@ async fn without_method_and_path_it_waits_for_its_sources_request() {
     assert_eq!(app.api().post("/api/v1/replays", &all).await.expect(200)["can_go"], 0);
 
     let put = json!({
-        "requests": { "vision": { "method": "put", "path": "/v1/analyse?lang=zh", "headers": { "X-Model": "m2" } } },
+        "requests": { "vision": { "method": "put", "path": "/v1/analyse?lang=zh", "headers": { "X-Model": "m2", "Content-Type": "application/x-tiles" } } },
         "callback_url": receiver.url("/outcomes"),
     });
     app.api().put("/api/v1/sources/hook-7", &put).await.expect(204);
@@ -72,7 +72,7 @@ async fn without_method_and_path_it_waits_for_its_sources_request() {
     let (first, second) = (seen("b1").await, seen("b2").await);
     assert_eq!((&first["method"], &first["headers"]["x-model"]), (&json!("PUT"), &json!("m2")), "{first}");
     assert_eq!(second["headers"]["x-model"], "its own", "what a record tells itself wins");
-    assert_eq!(sim.total(), 2);
+    assert_eq!((&first["headers"]["content-type"], sim.total()), (&json!("application/x-tiles"), 2));
 
     let audit = app.api().get("/api/v1/audit?action=source_saved").await.expect(200);
     assert_eq!(audit["items"][0]["subject"], "hook-7", "{audit}");
@@ -99,6 +99,37 @@ async fn giving_up_is_an_outcome_too_and_so_is_taking_that_back() {
 }
 
 #[tokio::test]
+async fn a_record_that_was_edited_is_still_known_under_the_key_it_was_reported_with() {
+    let (sim, app) = story().await;
+    let answer = send(&app, "pending", "application/json", failed(json!({})).to_string()).await.expect(202);
+    let id = answer["records"][0]["id"].as_str().unwrap();
+    let edit = json!({ "edit_and_replay": { "payload": "{\"tile\":\"smaller\"}" } });
+    app.api().patch(&format!("/api/v1/pending/{id}"), &edit).await.expect(200);
+    assert_eq!(app.api().ended(id).await["state"], "succeeded");
+    let again = send(&app, "pending", "application/json", failed(json!({})).to_string()).await.expect(202);
+    assert_eq!(again["records"][0], json!({ "line": 1, "id": id, "new": false }));
+    assert_eq!(sim.total(), 1);
+}
+
+#[tokio::test]
+async fn a_receiver_that_hangs_holds_up_nobody_elses_outcomes() {
+    let (_sim, app) = story().await;
+    // Connections are taken, and never answered.
+    let hangs = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}/never", hangs.local_addr().unwrap());
+    let receiver = Receiver::start().await;
+    let mut lines: Vec<Value> = (0..300)
+        .map(|n| failed(json!({ "idempotency_key": format!("h{n}"), "payload": n, "callback_url": address })))
+        .collect();
+    lines.push(failed(json!({ "idempotency_key": "fine", "payload": "x", "callback_url": receiver.url("/o") })));
+    send_lines(&app, "pending", &lines).await.expect(202);
+    let bulk = json!({ "filter": { "source": "hook-7" }, "action": "discard" });
+    app.api().post("/api/v1/pending/bulk", &bulk).await.expect(200);
+    // One round waits for it, not thirty-eight.
+    outcome(&receiver, "fine", "discarded").await;
+}
+
+#[tokio::test]
 async fn what_is_set_for_a_source_makes_sense_or_is_refused() {
     let (_sim, app) = story().await;
     let put = async |body: Value| app.api().put("/api/v1/sources/hook-7", &body).await;
@@ -108,6 +139,9 @@ async fn what_is_set_for_a_source_makes_sense_or_is_refused() {
     let secret = json!({ "requests": { "vision": { "path": "/x", "headers": { "Authorization": "Bearer a" } } } });
     put(secret).await.problem(422, "bad-source");
     put(json!({ "requests": { "vision": { "path": "/x?api_key=1" } } })).await.problem(422, "bad-source");
-    put(json!({ "callback_url": "nowhere" })).await.problem(422, "bad-report");
+    put(json!({ "callback_url": "nowhere" })).await.problem(422, "bad-source");
+    put(json!({ "callback_url": "http://me:secret@h/" })).await.problem(422, "bad-source");
+    put(json!({ "requests": { "vision": { "method": "CONNECT", "path": "/x" } } })).await.problem(422, "bad-source");
+    put(json!([])).await.problem(400, "bad-body");
     put(json!({ "callback_url": "" })).await.expect(204);
 }

@@ -72,7 +72,7 @@ fn standing(text: &'static Catalogue, source: &SourceView) -> AnyView {
 fn panel(text: &'static Catalogue, setting: Setting, source: &SourceView, (i, now): (usize, DateTime<Utc>)) -> AnyView {
     let t = &text.sources;
     let figure =
-        |n: u64, word: &'static str| (n > 0).then(|| view! { <span><b>{text.number(n)}</b> " " {word}</span> });
+        |n: u64, word: &'static str| (n > 0).then(|| view! { <span>{word} " " <b>{text.number(n)}</b></span> });
     let refusal = source.last_refusal.clone().map(|(at, why)| {
         view! { <div class="notice warn"><p>{t.last_refused} " " {ago(now, at)} ": " {why}</p></div> }
     });

@@ -85,14 +85,20 @@ impl Table<'_> {
             return Ok(());
         };
         self.number += 1;
-        let cells = match row {
-            Row::Cells(cells) => cells,
-            Row::TooLong => {
-                let problem = self.intake.too_large(self.intake.app.limits.record_body_bytes);
-                self.intake.refuse(self.number, problem);
-                return Ok(());
-            }
+        let refused = match row {
+            Row::Cells(_) => None,
+            Row::TooLong => Some(self.intake.too_large(self.intake.app.limits.record_body_bytes)),
+            Row::NotText => Some(unreadable("not UTF-8").hint("save the table as UTF-8")),
+            Row::NotClosed => Some(
+                unreadable("a quote is not closed: everything from this record on is one cell; nothing of it was kept")
+                    .hint("close the quote, and send the records from this one on again"),
+            ),
         };
+        if let Some(problem) = refused {
+            self.intake.refuse(self.number, problem);
+            return Ok(());
+        }
+        let Row::Cells(cells) = row else { return Ok(()) };
         let source = names.iter().position(|n| n == "source").and_then(|i| cells.get(i)).cloned();
         match fields(names, cells).and_then(|told| checked(self.intake.app, told)) {
             Ok(one) => {
@@ -111,7 +117,7 @@ impl Table<'_> {
 
 /// The names of the columns; a misspelt one must not be left out without a word.
 fn header(row: Row) -> Result<Vec<String>, Problem> {
-    let Row::Cells(names) = row else { return Err(unreadable("the first line is longer than a line may be")) };
+    let Row::Cells(names) = row else { return Err(unreadable("the first line names no columns, or is not UTF-8")) };
     let names: Vec<String> = names.iter().map(|n| n.trim_start_matches('\u{feff}').trim().to_owned()).collect();
     if let Some(unknown) = names.iter().find(|n| !COLUMNS.contains(&n.as_str())) {
         return Err(unreadable(&format!("there is no column {unknown:?}"))
@@ -146,8 +152,12 @@ fn fields(names: &[String], cells: Vec<String>) -> Result<FailedElsewhere, Probl
 /// A line of the table.
 #[derive(Debug, PartialEq)]
 enum Row {
-    /// Its cells; bytes that are not UTF-8 are shown as U+FFFD.
+    /// Its cells.
     Cells(Vec<String>),
+    /// It is not UTF-8.
+    NotText,
+    /// The table ended within quotes.
+    NotClosed,
     /// It is longer than may be held; it was dropped.
     TooLong,
 }
@@ -161,12 +171,14 @@ struct Rows {
     written: usize,
     ended: usize,
     skipping: bool,
+    /// Quotes seen in the row, odd or even.
+    quoted: bool,
 }
 
 impl Rows {
     fn new(most: usize) -> Self {
         let (out, ends) = (vec![0; 4_096], vec![0; COLUMNS.len() + 1]);
-        Self { reader: Reader::new(), most, out, ends, written: 0, ended: 0, skipping: false }
+        Self { reader: Reader::new(), most, out, ends, written: 0, ended: 0, skipping: false, quoted: false }
     }
 
     /// The next row that ends within `rest`, which goes on behind it.
@@ -177,7 +189,9 @@ impl Rows {
 
     /// What is left at the end of the table.
     fn end(&mut self) -> Option<Row> {
-        self.read(&mut &[][..])
+        let within_quotes = self.quoted;
+        let row = self.read(&mut &[][..])?;
+        Some(if within_quotes { Row::NotClosed } else { row })
     }
 
     fn read(&mut self, rest: &mut &[u8]) -> Option<Row> {
@@ -185,6 +199,8 @@ impl Rows {
             let out = self.out.get_mut(self.written..).unwrap_or_default();
             let ends = self.ends.get_mut(self.ended..).unwrap_or_default();
             let (result, read, written, ended) = self.reader.read_record(rest, out, ends);
+            let taken = rest.get(..read).unwrap_or_default();
+            self.quoted ^= memchr::memchr_iter(b'"', taken).count() % 2 == 1;
             *rest = rest.get(read..).unwrap_or_default();
             self.written += written;
             self.ended += ended;
@@ -212,6 +228,7 @@ impl Rows {
 
     fn row(&mut self) -> Row {
         let ended = std::mem::take(&mut self.ended);
+        self.quoted = false;
         self.written = 0;
         if std::mem::take(&mut self.skipping) {
             return Row::TooLong;
@@ -220,13 +237,13 @@ impl Rows {
         let cells = self.ends.iter().take(ended).map(|&to| {
             let cell = self.out.get(from..to).unwrap_or_default();
             from = to;
-            String::from_utf8_lossy(cell).into_owned()
+            std::str::from_utf8(cell).map(str::to_owned)
         });
-        let cells: Vec<String> = cells.collect();
+        let cells: Result<Vec<String>, _> = cells.collect();
         if self.out.len() > 64 * 1024 {
             self.out = vec![0; 4_096];
         }
-        Row::Cells(cells)
+        cells.map_or(Row::NotText, Row::Cells)
     }
 }
 
@@ -268,6 +285,14 @@ mod tests {
         assert_eq!(rows(8_192, &[long.as_bytes()]), [cells(&["a", "b"]), Row::TooLong, cells(&["2", "3"])]);
         let wide = format!("a,b\n{}\n2,3\n", ",".repeat(2_000));
         assert_eq!(rows(8_192, &[wide.as_bytes()]), [cells(&["a", "b"]), Row::TooLong, cells(&["2", "3"])]);
+    }
+
+    #[test]
+    fn a_quote_that_nobody_closes_takes_no_row_along_without_a_word() {
+        let table = b"a,b\n1,2\n3,\"open\n5,6\n7,8\n";
+        assert_eq!(rows(8_192, &[table]), [cells(&["a", "b"]), cells(&["1", "2"]), Row::NotClosed]);
+        assert_eq!(rows(8_192, &[b"a\n5\" pipe\n"]), [cells(&["a"]), cells(&["5\" pipe"])]);
+        assert_eq!(rows(8_192, &[b"a\n\xcd\xdf\n"]), [cells(&["a"]), Row::NotText]);
     }
 
     #[test]

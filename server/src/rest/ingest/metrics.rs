@@ -15,6 +15,8 @@ use crate::{
 
 /// Clocks of other hosts may be ahead by this.
 const AHEAD: Duration = Duration::from_secs(5);
+/// More than this is no counter of a window; sums of many stay exact.
+const MOST: u64 = 100_000_000_000;
 /// The longest window.
 const LONGEST_S: f64 = 86_400.0;
 
@@ -72,6 +74,11 @@ fn checked(sample: MetricSample, now: Millis, kept: Duration) -> Result<StoredSa
     }
     if !(sample.window_s > 0.0 && sample.window_s <= LONGEST_S) {
         return Err(unfit("window_s", "must be more than 0 and at most 86400"));
+    }
+    let counters = [sample.requests, sample.accepted, sample.refused_locally, sample.tokens, sample.completed];
+    let gauge = sample.queue_depth.unwrap_or(0);
+    if counters.into_iter().chain(sample.failures.values().copied()).chain([gauge]).any(|n| n > MOST) {
+        return Err(unfit("a counter", "is more than 100,000,000,000"));
     }
     let latency = sample.latency_ms.unwrap_or_default();
     let limiter = sample.limiter.unwrap_or_default();
@@ -145,6 +152,8 @@ mod tests {
         for (field, value) in [
             ("window_s", serde_json::json!(0)),
             ("window_s", serde_json::json!(86_401)),
+            ("requests", serde_json::json!(u64::MAX)),
+            ("failures", serde_json::json!({ "timeout": i64::MAX })),
             ("source", serde_json::json!("")),
             ("upstream", serde_json::json!("a\nb")),
             ("engine", serde_json::json!("x".repeat(129))),

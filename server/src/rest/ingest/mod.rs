@@ -115,7 +115,14 @@ impl<'a, K: Kind> Intake<'a, K> {
     }
 
     async fn one(&mut self, number: usize, text: &str) {
-        match K::read(self.app, text) {
+        let text = text.trim_start_matches('\u{feff}');
+        // serde would take a list for the fields in their order.
+        let read = if text.trim_start().starts_with('[') {
+            Err(unreadable("a list, not an object"))
+        } else {
+            K::read(self.app, text)
+        };
+        match read {
             Ok(one) => {
                 self.ready.push((number, one));
                 if self.ready.len() >= LINES {
@@ -150,6 +157,9 @@ impl<'a, K: Kind> Intake<'a, K> {
         answer.problems.sort_by_key(|p| p.line);
         answer.records.sort_by_key(|r| r.line);
         let kept = answer.accepted + answer.known;
+        if kept + answer.rejected == 0 {
+            return Err(Refusal(unreadable("nothing came")));
+        }
         if alone
             && kept == 0
             && let Some(first) = answer.problems.pop()
@@ -176,6 +186,7 @@ async fn take<K: Kind>(app: &Arc<App>, request: axum::extract::Request) -> Resul
     }
     let raw = axum::body::to_bytes(body, most).await.map_err(|_| too_large(most))?;
     let text = std::str::from_utf8(&raw).map_err(|_| unreadable("not UTF-8"))?;
+    let text = text.trim_start_matches('\u{feff}');
     if !text.trim_start().starts_with('[') {
         intake.one(1, text).await;
         return intake.end(true).await;
@@ -217,7 +228,10 @@ fn unfit(field: &str, why: &str) -> Problem {
 
 fn unreadable(why: &str) -> Problem {
     super::problem::bad_body(why)
-        .hint("send one object or a list as JSON, or one object a line with Content-Type: application/x-ndjson")
+        .hint(
+            "send one object or a list as JSON, or one object a line with Content-Type: application/x-ndjson; times are RFC 3339 \
+             with their zone, e.g. 2026-01-02T03:04:05Z",
+        )
 }
 
 fn too_large(most: usize) -> Problem {
@@ -231,6 +245,6 @@ fn too_large(most: usize) -> Problem {
 }
 
 fn too_many() -> Problem {
-    Problem::new(503, "too-many-sources", "Too many sources", "a thousand sources are told apart; nothing was kept")
-        .hint("use one name for one system, not one for each job")
+    Problem::new(503, "too-many-sources", "Too many sources", "a thousand sources, and ten thousand pairs of upstream and engine among them, are told apart; nothing was kept")
+        .hint("use one name for one system or engine, not one for each job")
 }

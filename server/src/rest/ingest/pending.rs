@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use app::model::{Disposition, ErrorClass, Problem, Suggestion};
 use axum::{body::Bytes, extract::State};
 use chrono::{DateTime, Utc};
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -15,7 +15,10 @@ use crate::{
     clock::Millis,
     dispatch::{headers, target},
     gateway::request_hash,
-    rest::problem,
+    rest::{
+        problem,
+        told::{address, headers_of, method_of},
+    },
     state::App,
     store::{
         records::{Inserted, NewRecord, Workload},
@@ -38,7 +41,7 @@ pub struct FailedElsewhere {
     /// The engine within the source.
     #[serde(default)]
     engine: Option<String>,
-    /// HTTP method; POST if only a path is told.
+    /// HTTP method; POST if only a path is told, and no request without one.
     #[serde(default)]
     method: Option<String>,
     /// Path and query below the upstream's base URL.
@@ -54,7 +57,7 @@ pub struct FailedElsewhere {
     /// The payload as text.
     #[serde(default)]
     payload_text: Option<String>,
-    /// Known keys change nothing. Without one it is made of all that is told of the request.
+    /// Known keys change nothing. Without one it is made of all that is told.
     #[serde(default)]
     idempotency_key: Option<String>,
     /// Why it failed; else the status decides.
@@ -149,6 +152,7 @@ impl Kind for Reported {
 pub(super) fn checked(app: &App, told: FailedElsewhere) -> Result<Reported, Problem> {
     named("source", &told.source)?;
     named("upstream", &told.upstream)?;
+    let all_told = key_material(&told);
     let engine = told.engine.filter(|e| !e.is_empty());
     if let Some(engine) = &engine {
         named("engine", engine)?;
@@ -163,12 +167,13 @@ pub(super) fn checked(app: &App, told: FailedElsewhere) -> Result<Reported, Prob
     // Where the upstream is not known here, its base can't matter.
     let base = settings.as_ref().map_or("http://upstream.invalid", |s| s.config.base_url.as_str());
     target::url(base, &path).map_err(|e| unfit("path", e.words()))?;
+    // A method alone is no request.
     let method = match told.method.filter(|method| !method.is_empty()) {
-        Some(method) => method_of(&method)?,
-        None if given.is_some() => Method::POST.to_string(),
-        None => String::new(),
+        Some(method) => method_of(&method).map_err(|why| unfit("method", why))?,
+        None => Method::POST.to_string(),
     };
-    let mut sent = headers_of(&told.headers)?;
+    let method = if given.is_some() { method } else { String::new() };
+    let mut sent = headers_of(&told.headers).map_err(|why| unfit("headers", why))?;
     let body = body_of(told.payload, told.payload_text, &mut sent)?;
     let sent_body = body.as_deref().unwrap_or_default();
     let body_hash = request_hash(&method, &path, sent_body);
@@ -195,10 +200,10 @@ pub(super) fn checked(app: &App, told: FailedElsewhere) -> Result<Reported, Prob
             needs_credential: settings.as_ref().is_none_or(|s| s.auth.is_none())
                 && (key_in_path || headers::has_credential(&sent)),
             headers: headers::for_store(&sent),
-            idempotency_key: key_of(told.idempotency_key, &told.source, &body_hash)?,
+            idempotency_key: key_of(told.idempotency_key, &all_told)?,
             body_bytes: u64::try_from(sent_body.len()).unwrap_or(u64::MAX),
             token_estimate: told.tokens.unwrap_or_else(|| classify::estimate(profile, sent_body)),
-            callback_url: told.callback_url.filter(|url| !url.is_empty()).map(address).transpose()?,
+            callback_url: told.callback_url.filter(|url| !url.is_empty()).map(checked_address).transpose()?,
             upstream: told.upstream,
             body: body.filter(|b| !b.is_empty()),
             body_hash,
@@ -213,28 +218,9 @@ pub(super) fn checked(app: &App, told: FailedElsewhere) -> Result<Reported, Prob
     })
 }
 
-/// An HTTP method.
-pub(crate) fn method_of(text: &str) -> Result<String, Problem> {
-    Method::from_bytes(text.as_bytes()).map(|m| m.to_string()).map_err(|_| unfit("method", "is not an HTTP method"))
-}
-
-/// Request headers.
-pub(crate) fn headers_of(told: &BTreeMap<String, String>) -> Result<HeaderMap, Problem> {
-    let mut sent = HeaderMap::new();
-    for (name, value) in told {
-        let name =
-            HeaderName::try_from(name.as_str()).map_err(|_| unfit("headers", "holds a name that is no HTTP header"))?;
-        let value =
-            HeaderValue::from_str(value).map_err(|_| unfit("headers", "holds a value that is no HTTP header value"))?;
-        sent.append(name, value);
-    }
-    Ok(sent)
-}
-
-/// Where outcomes are told.
-pub(crate) fn address(url: String) -> Result<String, Problem> {
-    let good = reqwest::Url::parse(&url).is_ok_and(|u| matches!(u.scheme(), "http" | "https") && u.has_host());
-    if good { Ok(url) } else { Err(unfit("callback_url", "must be an http or https address")) }
+fn checked_address(url: String) -> Result<String, Problem> {
+    address(&url).map_err(|why| unfit("callback_url", why))?;
+    Ok(url)
 }
 
 fn body_of(json: Option<Box<RawValue>>, text: Option<String>, sent: &mut HeaderMap) -> Result<Option<Bytes>, Problem> {
@@ -280,9 +266,19 @@ fn failure_of(profile: classify::Profile, class: Option<ErrorClass>, status: Opt
     }
 }
 
-/// The key that was told, or one that is the same whenever the same is told again.
-fn key_of(told: Option<String>, source: &str, body_hash: &[u8]) -> Result<String, Problem> {
+/// Everything that tells one report from another.
+fn key_material(told: &FailedElsewhere) -> Vec<u8> {
     use sha2::{Digest as _, Sha256};
+    let payload = told.payload.as_ref().map(|p| p.get()).or(told.payload_text.as_deref());
+    let parts = (
+        (&told.source, &told.upstream, &told.engine, &told.method, &told.path, &told.headers, payload),
+        (told.error_class, told.status, &told.provider_type, &told.code, &told.message, told.first_failed_at),
+    );
+    Sha256::digest(serde_json::to_vec(&parts).unwrap_or_default()).to_vec()
+}
+
+/// The key that was told, or one that is the same whenever the same report comes again.
+fn key_of(told: Option<String>, all_told: &[u8]) -> Result<String, Problem> {
     use std::fmt::Write as _;
     if let Some(key) = told.filter(|key| !key.is_empty()) {
         let good = key.len() <= 255 && HeaderValue::from_str(&key).is_ok();
@@ -292,8 +288,7 @@ fn key_of(told: Option<String>, source: &str, body_hash: &[u8]) -> Result<String
             Err(unfit("idempotency_key", "must have at most 255 characters that an HTTP header can carry"))
         };
     }
-    let hash = Sha256::new().chain_update(source.as_bytes()).chain_update([0]).chain_update(body_hash).finalize();
-    Ok(hash.iter().take(16).fold("penstock-reported-".to_owned(), |mut key, byte| {
+    Ok(all_told.iter().take(16).fold("penstock-reported-".to_owned(), |mut key, byte| {
         // Writing to a String can't fail.
         let _ = write!(key, "{byte:02x}");
         key

@@ -1,6 +1,6 @@
 //! Records that failed at systems that call by themselves: kept at once as pending, found by their words like any other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use app::model::RecordId;
 use sqlx::{QueryBuilder, Sqlite};
@@ -43,7 +43,7 @@ impl Store {
         &self,
         now: Millis,
         reported: Vec<Reported>,
-        refused: BTreeMap<String, Refused>,
+        mut refused: BTreeMap<String, Refused>,
     ) -> Result<Vec<Option<Inserted>>, StoreError> {
         let first = self.ids().reserve(now, reported.len());
         self.write(move |tx| {
@@ -55,23 +55,36 @@ impl Store {
                         room.insert(&one.source, has);
                     }
                 }
+                let edited = former(tx, &reported).await?;
+                let known_as =
+                    |one: &Reported| edited.get(&(one.record.upstream.clone(), one.record.idempotency_key.clone()));
                 let fits = |one: &Reported| room.get(one.source.as_str()).copied().unwrap_or(false);
                 let numbered: Vec<(i64, &Reported)> = (first..).zip(&reported).collect();
                 let mut answers = Vec::with_capacity(reported.len());
                 let mut counts: BTreeMap<&str, Counted> = BTreeMap::new();
                 for rows in numbered.chunks(ROWS) {
-                    let rows_that_fit: Vec<_> = rows.iter().copied().filter(|(_, one)| fits(one)).collect();
+                    let rows_that_fit: Vec<_> =
+                        rows.iter().copied().filter(|(_, one)| fits(one) && known_as(one).is_none()).collect();
                     let made = insert(tx, now, &rows_that_fit).await?;
                     for (id, one) in rows {
                         if !fits(one) {
                             answers.push(None);
+                        } else if let Some(id) = known_as(one) {
+                            counts.entry(&one.source).or_default().known += 1;
+                            answers.push(Some(Inserted::Known(RecordId::from_i64(*id))));
                         } else if made.contains(id) {
                             counts.entry(&one.source).or_default().pending += 1;
                             answers.push(Some(Inserted::New(RecordId::from_i64(*id))));
                         } else {
                             let there = known(tx, &one.record).await?;
-                            let same = matches!(there, Inserted::Known(_));
-                            counts.entry(&one.source).or_default().known += i64::from(same);
+                            if matches!(there, Inserted::Known(_)) {
+                                counts.entry(&one.source).or_default().known += 1;
+                            } else {
+                                let lines = refused.entry(one.source.clone()).or_default();
+                                lines.n += 1;
+                                lines.why =
+                                    format!("the key {:?} belongs to another request", one.record.idempotency_key);
+                            }
                             answers.push(Some(there));
                         }
                     }
@@ -87,6 +100,27 @@ impl Store {
         })
         .await
     }
+}
+
+/// Which of these were reported before and edited here since, so that their record has another key.
+async fn former(tx: &mut Tx, reported: &[Reported]) -> Result<HashMap<(String, String), i64>, sqlx::Error> {
+    let any: bool = sqlx::query_scalar("select exists (select 1 from former_key)").fetch_one(&mut *tx).await?;
+    let mut found = HashMap::new();
+    if !any {
+        return Ok(found);
+    }
+    for one in reported {
+        let (upstream, key) = (&one.record.upstream, &one.record.idempotency_key);
+        let id: Option<i64> = sqlx::query_scalar("select record_id from former_key where upstream = ? and key = ?")
+            .bind(upstream)
+            .bind(key)
+            .fetch_optional(&mut *tx)
+            .await?;
+        if let Some(id) = id {
+            found.insert((upstream.clone(), key.clone()), id);
+        }
+    }
+    Ok(found)
 }
 
 async fn insert(
