@@ -80,11 +80,6 @@ fn below(base: &Base, path_and_query: &str) -> Result<Url, BadPath> {
         return Err(BadPath::Malformed);
     }
     // An upstream may read an escaped slash as one.
-    // A whole URL where a path belongs is a mistake, not a path.
-    if ["http:", "https:"].iter().any(|scheme| path.get(..scheme.len()).is_some_and(|p| p.eq_ignore_ascii_case(scheme)))
-    {
-        return Err(BadPath::Outside);
-    }
     let climbs = |plain: &str| plain.split(['/', '\\']).any(|segment| segment == ".." || segment == ".");
     let escaped = path.contains('%').then(|| path.to_ascii_lowercase());
     let outside = match escaped {
@@ -108,6 +103,11 @@ fn below(base: &Base, path_and_query: &str) -> Result<Url, BadPath> {
 pub fn uri(base: &Base, path_and_query: &str) -> Result<Uri, BadPath> {
     if path_and_query.len() > LONGEST {
         return Err(BadPath::Malformed);
+    }
+    // A whole URL where a path belongs is a mistake, not a path.
+    let begins = |scheme: &str| path_and_query.get(..scheme.len()).is_some_and(|p| p.eq_ignore_ascii_case(scheme));
+    if begins("http:") || begins("https:") {
+        return Err(BadPath::Outside);
     }
     if !is_plain(path_and_query) {
         return below(base, path_and_query)?.as_str().parse().map_err(|_| BadPath::Malformed);
