@@ -16,7 +16,7 @@ test('the overview shows states, figures, and its charts as tables', async ({ pa
   const { penstock } = await houses('some');
   await open(page, `${penstock.url}/`, 'Overview');
   const main = page.locator('main');
-  await expect(main).toContainText('18 pending');
+  await expect(main).toContainText('21 pending');
   const card = main.locator('article').filter({ hasText: 'vision' });
   await expect(card).toContainText(/\d+\s*%/);
   // The dimension that binds: at this little load either may.
@@ -33,7 +33,7 @@ test('the overview shows states, figures, and its charts as tables', async ({ pa
 test('pending shows rows and facets, filters by a form, and opens a record', async ({ page, houses }) => {
   const { penstock } = await houses('some');
   await open(page, `${penstock.url}/pending`, 'Pending');
-  await expect(page.locator('tbody tr')).toHaveCount(18);
+  await expect(page.locator('tbody tr')).toHaveCount(21);
   await page.locator('.facets').getByRole('link', { name: /content refused/ }).click();
   await expect(page).toHaveURL(/error_class=content_violation/);
   await expect(page.locator('tbody tr')).toHaveCount(3);

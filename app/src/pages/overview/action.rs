@@ -116,12 +116,7 @@ fn alert_row(text: &'static Catalogue, overview: &Overview, alert: &AlertView) -
         _ => view! { <a class="button" href=paths::pending_of_upstream(&upstream)>{o.triage}</a> }.into_any(),
     };
     let words = view! { <b>{upstream.clone()}</b> " " {o.alert_since} " " {ago(overview.now, alert.since)} };
-    row(
-        edge,
-        view! { <span title=alert.detail.clone()>{state(tone, (o.alert)(alert.kind))}</span> }.into_any(),
-        words.into_any(),
-        link,
-    )
+    row(edge, state(tone, (o.alert)(alert.kind)), words.into_any(), link)
 }
 
 fn pending_row(text: &'static Catalogue, overview: &Overview) -> AnyView {

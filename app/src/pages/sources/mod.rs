@@ -74,7 +74,7 @@ fn panel(text: &'static Catalogue, setting: Setting, source: &SourceView, (i, no
     let figure =
         |n: u64, word: &'static str| (n > 0).then(|| view! { <span>{word} " " <b>{text.number(n)}</b></span> });
     let refusal = source.last_refusal.clone().map(|(at, why)| {
-        view! { <div class="notice warn"><p>{t.last_refused} " " {ago(now, at)} ": " {why}</p></div> }
+        view! { <div class="notice warn"><p>{t.last_refused} " " {ago(now, at)} ": " <span lang="en">{why}</span></p></div> }
     });
     // A name is whatever was sent: no id.
     let heading = format!("source-{i}");
