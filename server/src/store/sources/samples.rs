@@ -166,9 +166,12 @@ async fn note(tx: &mut Tx, now: Millis, samples: &[StoredSample], answers: &[Ing
             Ingest::New => {
                 counts.entry(&sample.source).or_default().samples += 1;
                 let news = streams.entry(sample.stream()).or_default();
-                news.last_at = news.last_at.max(sample.at.0);
-                news.last_ms = (now.0 - sample.at.0).max(0);
-                news.worst_ms = news.worst_ms.max(news.last_ms);
+                let late = (now.0 - sample.at.0).max(0);
+                news.worst_ms = news.worst_ms.max(late);
+                // A batch is as late as its newest window: what came with it was made up for.
+                if sample.at.0 >= news.last_at {
+                    (news.last_at, news.last_ms) = (sample.at.0, late);
+                }
             }
         }
     }
