@@ -272,13 +272,11 @@ impl Store {
     pub async fn edit_and_requeue(&self, edit: Edit, deed: Deed, now: Millis) -> Result<bool, StoreError> {
         self.write(move |tx| {
             Box::pin(async move {
-                sqlx::query(
-                    "insert or ignore into former_key select upstream, idempotency_key, id from record \
-                     where id = ? and source is not null",
-                )
-                .bind(edit.id.as_i64())
-                .execute(&mut *tx)
-                .await?;
+                let reported: Option<(String, String)> =
+                    sqlx::query_as("select upstream, idempotency_key from record where id = ? and source is not null")
+                        .bind(edit.id.as_i64())
+                        .fetch_optional(&mut *tx)
+                        .await?;
                 let done = sqlx::query(
                     "update record set state = 'waiting', disposition = 'replaying', lane = 'retry', next_attempt_at = ?1, idempotency_key = ?2, \
                      body_hash = ?3, body_bytes = ?4, token_estimate = ?5, budget_attempts = 0, budget_from = null, held_ms = 0, \
@@ -296,6 +294,14 @@ impl Store {
                 .await?;
                 if done.rows_affected() == 0 {
                     return Ok(false);
+                }
+                if let Some((upstream, key)) = reported {
+                    sqlx::query("insert or ignore into former_key values (?, ?, ?)")
+                        .bind(upstream)
+                        .bind(key)
+                        .bind(edit.id.as_i64())
+                        .execute(&mut *tx)
+                        .await?;
                 }
                 sqlx::query("insert or replace into payload (record_id, body) values (?, ?)")
                     .bind(edit.id.as_i64())

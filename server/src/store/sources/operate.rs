@@ -49,15 +49,6 @@ impl Store {
             .await?;
         Ok(row.as_ref().map(template).transpose()?)
     }
-
-    /// Where outcomes of a source's records are told, if that was set.
-    pub async fn callback_of(&self, source: &str) -> Result<Option<String>, StoreError> {
-        let url: Option<Option<String>> = sqlx::query_scalar("select callback_url from source where name = ?")
-            .bind(source)
-            .fetch_optional(self.readers())
-            .await?;
-        Ok(url.flatten())
-    }
 }
 
 pub(super) fn template(row: &sqlx::sqlite::SqliteRow) -> Result<RequestTemplate, sqlx::Error> {
