@@ -11,4 +11,5 @@ pub mod recovery;
 pub mod replays;
 pub mod send;
 pub mod target;
+pub mod template;
 pub mod way;

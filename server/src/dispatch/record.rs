@@ -11,7 +11,7 @@ use super::{
     headers,
     inflight::InFlight,
     send::{self, Break, Call},
-    target,
+    target, template,
 };
 use crate::{
     classify::{self, Answer, Broken, Failure, Retryable, Verdict},
@@ -88,22 +88,11 @@ fn hold(id: RecordId, error: &StoreError) -> Turn {
     Turn::Held
 }
 
-/// Content types that a payload gets that was told without one.
-const MADE_UP: [&str; 2] = ["application/json", "text/plain; charset=utf-8"];
-
 /// A record that its source told without method and path, with the request that people set for that source (C5).
 async fn with_request(app: &App, mut record: StoredRecord) -> Result<StoredRecord, StoreError> {
     let (true, Some(source)) = (record.method.is_empty(), &record.source) else { return Ok(record) };
     if let Some(request) = app.store.request_of(source, &record.upstream).await? {
-        // A content type that was made up for want of one gives way to the one that is set.
-        let made_up = |(name, value): &(String, String)| name == "content-type" && MADE_UP.contains(&&**value);
-        if request.headers.keys().any(|name| name.eq_ignore_ascii_case("content-type")) {
-            record.headers.retain(|header| !made_up(header));
-        }
-        let own = |name: &str| record.headers.iter().any(|(n, _)| n.eq_ignore_ascii_case(name));
-        let set: Vec<_> = request.headers.into_iter().filter(|(name, _)| !own(name)).collect();
-        record.headers.extend(set);
-        (record.method, record.path) = (request.method, request.path);
+        (record.method, record.path, record.headers) = template::filled(std::mem::take(&mut record.headers), request);
     }
     Ok(record)
 }

@@ -11,6 +11,7 @@ use super::Actor;
 use crate::{
     classify,
     clock::Millis,
+    dispatch::template,
     gateway::request_hash,
     rest::problem,
     state::App,
@@ -65,11 +66,7 @@ pub(super) async fn detail(app: &Arc<App>, id: RecordId) -> Result<PendingDetail
     if let (true, Some(source)) = (rest.method.is_empty(), &item.source)
         && let Some(request) = app.store.request_of(source, &item.upstream).await.map_err(failed)?
     {
-        let own = rest.headers.clone();
-        let set =
-            request.headers.into_iter().filter(|(name, _)| !own.iter().any(|(n, _)| n.eq_ignore_ascii_case(name)));
-        rest.headers.extend(set);
-        (rest.method, rest.path) = (request.method, request.path);
+        (rest.method, rest.path, rest.headers) = template::filled(rest.headers, request);
     }
     Ok(PendingDetail {
         item,
