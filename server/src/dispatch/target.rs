@@ -66,9 +66,13 @@ impl Base {
     }
 }
 
-/// The address for a path (with its query) below `base`.
-pub fn url(base: &str, path_and_query: &str) -> Result<Uri, BadPath> {
-    uri(&Base::read(base)?, path_and_query)
+/// Whether a path can be called below a base; without one, because the upstream is not known here, below any.
+pub fn check(base: Option<&Base>, path_and_query: &str) -> Result<(), BadPath> {
+    match base {
+        Some(base) => uri(base, path_and_query),
+        None => uri(&Base::read("http://upstream.invalid")?, path_and_query),
+    }
+    .map(drop)
 }
 
 /// A path below a base, as a parser of URLs reads it.
@@ -149,6 +153,10 @@ pub fn without_secrets(path_and_query: &str) -> (String, bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn url(base: &str, path: &str) -> Result<Uri, BadPath> {
+        uri(&Base::read(base)?, path)
+    }
 
     #[test]
     fn a_path_is_put_below_the_base() {

@@ -28,9 +28,8 @@ fn checked(app: &App, mut put: SourcePut) -> Result<SourcePut, Problem> {
     for (upstream, request) in &mut put.requests {
         method_of(&request.method)
             .map_err(|why| unfit(format!("the method for {upstream} {why}")).hint("give an HTTP method"))?;
-        let known = app.upstreams.get(upstream).map(|u| u.settings().config.base_url.clone());
-        let base = known.as_deref().unwrap_or("http://upstream.invalid");
-        target::url(base, &request.path).map_err(|e| {
+        let settings = app.upstreams.get(upstream).map(|u| u.settings());
+        target::check(settings.as_ref().map(|s| &s.base), &request.path).map_err(|e| {
             unfit(format!("the path for {upstream} {}", e.words())).hint("give a path below the upstream's base URL")
         })?;
         let sent = headers_of(&request.headers).map_err(|why| {

@@ -164,9 +164,7 @@ pub(super) fn checked(app: &App, told: FailedElsewhere) -> Result<Reported, Prob
     let profile = settings.as_ref().map_or(classify::Profile::Generic, |s| s.config.profile);
     let given = told.path.filter(|path| !path.is_empty());
     let (path, key_in_path) = given.as_deref().map(target::without_secrets).unwrap_or_default();
-    // Where the upstream is not known here, its base can't matter.
-    let base = settings.as_ref().map_or("http://upstream.invalid", |s| s.config.base_url.as_str());
-    target::url(base, &path).map_err(|e| unfit("path", e.words()))?;
+    target::check(settings.as_ref().map(|s| &s.base), &path).map_err(|e| unfit("path", e.words()))?;
     // A method alone is no request.
     let method = match told.method.filter(|method| !method.is_empty()) {
         Some(method) => method_of(&method).map_err(|why| unfit("method", why))?,
