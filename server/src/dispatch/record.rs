@@ -21,8 +21,9 @@ use crate::{
     state::App,
     store::{
         StoreError,
-        attempts::{NewAttempt, NewResult, Next},
+        attempts::{NewAttempt, Next},
         records::{StoredRecord, Workload},
+        results::NewResult,
     },
     upstream::{Settings, Upstream},
 };

@@ -7,7 +7,7 @@ use axum::response::Response;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use limiter::{Nanos, Refusal};
 
-use crate::{clock::Clock, governor::Denied, rest::problem, store::records::StoredResult};
+use crate::{clock::Clock, governor::Denied, rest::problem, store::results::StoredResult};
 
 const ATTEMPTS: HeaderName = HeaderName::from_static("penstock-attempts");
 const WAITED: HeaderName = HeaderName::from_static("penstock-waited-ms");

@@ -5,7 +5,7 @@ use app::model::{RecordId, RecordState, RecordView};
 use crate::{
     clock::Millis,
     state::App,
-    store::{StoreError, records::StoredResult},
+    store::{StoreError, results::StoredResult},
 };
 
 fn content_type(result: &StoredResult) -> Option<String> {

@@ -7,7 +7,8 @@ use super::{
     Store, StoreError, Tx, callbacks,
     records::{NewRecord, insert},
     replays,
-    rows::{StoredHeaders, json, optional_status, signed, unsigned, word},
+    results::{self, NewResult},
+    rows::{optional_status, signed, unsigned, word},
     text,
 };
 use crate::{classify::Failure, clock::Millis};
@@ -27,17 +28,6 @@ pub struct NewAttempt {
     pub status: Option<u16>,
     /// Why it failed; none for a success.
     pub failure: Option<Failure>,
-}
-
-/// An answer, as it is kept: a good one, or the last one of a record that is parked.
-#[derive(Debug, Clone)]
-pub struct NewResult {
-    /// HTTP status.
-    pub status: u16,
-    /// Answer headers without hop-by-hop ones.
-    pub headers: StoredHeaders,
-    /// The body.
-    pub body: bytes::Bytes,
 }
 
 /// What a failed attempt leads to.
@@ -91,18 +81,6 @@ async fn insert_attempt(tx: &mut Tx, id: RecordId, a: &NewAttempt) -> Result<(),
     .bind(failure.map(|f| f.rule))
     .execute(tx)
     .await?;
-    Ok(())
-}
-
-async fn insert_result(tx: &mut Tx, id: RecordId, now: Millis, result: &NewResult) -> Result<(), sqlx::Error> {
-    sqlx::query("insert or replace into result (record_id, status, headers, body, at) values (?, ?, ?, ?, ?)")
-        .bind(id.as_i64())
-        .bind(result.status)
-        .bind(json(&result.headers))
-        .bind(result.body.to_vec())
-        .bind(now.0)
-        .execute(tx)
-        .await?;
     Ok(())
 }
 
@@ -168,7 +146,7 @@ impl Store {
                     return Ok(false);
                 }
                 insert_attempt(tx, id, &attempt).await?;
-                insert_result(tx, id, now, &result).await?;
+                results::insert(tx, id, now, &result).await?;
                 if !keep_body {
                     sqlx::query("delete from payload where record_id = ?").bind(id.as_i64()).execute(&mut *tx).await?;
                 }
@@ -207,7 +185,7 @@ impl Store {
                     Next::Park => {
                         park(tx, id, now, "in_flight").await?;
                         if let Some(answer) = answer {
-                            insert_result(tx, id, now, &answer).await?;
+                            results::insert(tx, id, now, &answer).await?;
                         }
                     }
                     Next::Retry(at) => {

@@ -367,14 +367,6 @@ impl Store {
             .await?)
     }
 
-    /// A record's result: status, headers, body.
-    pub async fn result(&self, id: RecordId) -> Result<Option<StoredResult>, StoreError> {
-        Ok(sqlx::query_as("select status, headers, body from result where record_id = ?")
-            .bind(id.as_i64())
-            .fetch_optional(self.readers())
-            .await?)
-    }
-
     /// Every record that was in flight when the program last ended, with what happened to it being unknown.
     pub async fn left_in_flight(&self) -> Result<Vec<StoredRecord>, StoreError> {
         let mut query: QueryBuilder<Sqlite> = QueryBuilder::new("select ");
@@ -398,22 +390,5 @@ impl Store {
         .bind(upstream)
         .fetch_one(self.readers())
         .await?)
-    }
-}
-
-/// A result as it was answered.
-#[derive(Debug, Clone)]
-pub struct StoredResult {
-    /// HTTP status.
-    pub status: u16,
-    /// Answer headers without hop-by-hop ones.
-    pub headers: StoredHeaders,
-    /// The body.
-    pub body: Vec<u8>,
-}
-
-impl FromRow<'_, SqliteRow> for StoredResult {
-    fn from_row(row: &SqliteRow) -> Result<Self, sqlx::Error> {
-        Ok(Self { status: unsigned(row, "status")?, headers: headers_of(row)?, body: row.try_get("body")? })
     }
 }
