@@ -27,6 +27,12 @@ impl Millis {
     }
 }
 
+/// Seconds rounded up; huge or impossible figures end at a year.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to what fits")]
+pub fn whole_seconds(seconds: f64) -> u64 {
+    if seconds.is_finite() { seconds.clamp(0.0, 31_536_000.0).ceil() as u64 } else { 31_536_000 }
+}
+
 impl From<DateTime<Utc>> for Millis {
     fn from(at: DateTime<Utc>) -> Self {
         Self(at.timestamp_millis())

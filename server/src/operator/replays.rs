@@ -6,9 +6,10 @@ use app::model::{Action, Problem, Replay, ReplayId, ReplayPreview, ReplayRequest
 
 use super::{Actor, pending::reach};
 use crate::{
+    clock::whole_seconds,
     rest::problem,
     state::App,
-    store::{StoreError, replays::whole_seconds, triage::Selection},
+    store::{StoreError, triage::Selection},
 };
 
 fn failed(error: StoreError) -> Problem {

@@ -9,7 +9,7 @@ use super::{
     rows::{optional_millis, unsigned, word},
     triage::{Reach, Selection, push_replayable},
 };
-use crate::clock::Millis;
+use crate::clock::{Millis, whole_seconds};
 
 struct StoredReplay(Replay);
 
@@ -356,10 +356,4 @@ impl Store {
         .await?;
         Ok(rows.into_iter().map(|(id, n)| (ReplayId::from_i64(id), u32::try_from(n).unwrap_or(u32::MAX))).collect())
     }
-}
-
-/// Rounded up; huge or impossible figures end at a year.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to what fits")]
-pub fn whole_seconds(seconds: f64) -> u64 {
-    if seconds.is_finite() { seconds.clamp(0.0, 31_536_000.0).ceil() as u64 } else { 31_536_000 }
 }

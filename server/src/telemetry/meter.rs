@@ -228,9 +228,7 @@ fn binding(sum: &Second, quota: &Quota, seconds: f64) -> (f64, &'static str, u64
         quota.concurrency.map(|l| (share(sum.in_flight, f64::from(l), 1.0), "concurrency", f64::from(l))),
     ];
     let most = candidates.into_iter().flatten().filter(|c| c.0.is_finite()).max_by(|a, b| a.0.total_cmp(&b.0));
-    most.map_or((0.0, "requests_per_minute", 0), |(share, name, limit)| {
-        (share, name, crate::store::replays::whole_seconds(limit))
-    })
+    most.map_or((0.0, "requests_per_minute", 0), |(share, name, limit)| (share, name, app::i18n::whole(limit.ceil())))
 }
 
 fn millis(d: Duration) -> u64 {
@@ -265,6 +263,15 @@ mod tests {
         assert_eq!((now.bound_by, now.quota), ("tokens_per_minute", 2_000));
         assert!((now.utilisation - 0.75).abs() < 1e-9);
         assert_eq!(meter.now(Millis(1_095_000), &quota).accepted, 0);
+    }
+
+    /// Rounded as if it were seconds, it was cut off at those of a year.
+    #[test]
+    fn a_quota_of_hundreds_of_millions_is_told_whole() {
+        let quota = Quota { tokens_per_minute: Some(150_000_000), ..Quota::default() };
+        assert_eq!(Meter::default().now(Millis(1_000_000), &quota).quota, 150_000_000);
+        let slow = Quota { requests_per_second: Some(0.2), ..Quota::default() };
+        assert_eq!(Meter::default().now(Millis(1_000_000), &slow).quota, 1);
     }
 
     #[test]
