@@ -1,7 +1,7 @@
 //! Ten-second samples: what the charts draw.
 
 use app::model::{BreakerState, Point};
-use sqlx::{QueryBuilder, Row, Sqlite};
+use sqlx::{QueryBuilder, Row, Sqlite, sqlite::SqliteRow};
 
 use super::{
     Store, StoreError,
@@ -79,13 +79,7 @@ impl Store {
                     utilisation: row.try_get("utilisation")?,
                     accepted: unsigned(row, "accepted")?,
                     refused: unsigned(row, "refused")?,
-                    failures: [
-                        unsigned(row, "rate_limited")?,
-                        unsigned(row, "timeout")?,
-                        unsigned(row, "server_error")?,
-                        unsigned(row, "content_violation")?,
-                        unsigned(row, "client_error")?,
-                    ],
+                    failures: failures(row)?,
                     breaker: word(row, "breaker")?.unwrap_or(BreakerState::Closed),
                     queued: unsigned(row, "queued")?,
                 })
@@ -93,4 +87,15 @@ impl Store {
             .collect::<Result<_, sqlx::Error>>()
             .map_err(Into::into)
     }
+}
+
+/// Columns of failures by class, in the order of `ErrorClass::ALL`.
+pub(super) fn failures(row: &SqliteRow) -> Result<[u64; 5], sqlx::Error> {
+    Ok([
+        unsigned(row, "rate_limited")?,
+        unsigned(row, "timeout")?,
+        unsigned(row, "server_error")?,
+        unsigned(row, "content_violation")?,
+        unsigned(row, "client_error")?,
+    ])
 }

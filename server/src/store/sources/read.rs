@@ -9,6 +9,7 @@ use super::{
     super::{
         Store, StoreError,
         rows::{optional_millis, unsigned, word},
+        samples::failures,
     },
     operate::template,
 };
@@ -99,13 +100,7 @@ fn point(row: &SqliteRow, known: Option<f64>) -> Result<Point, sqlx::Error> {
         utilisation: capacity.map_or(0.0, |capacity| accepted as f64 / capacity),
         accepted,
         refused: unsigned(row, "rate_limited")?,
-        failures: [
-            unsigned(row, "rate_limited")?,
-            unsigned(row, "timeout")?,
-            unsigned(row, "server_error")?,
-            unsigned(row, "content_violation")?,
-            unsigned(row, "client_error")?,
-        ],
+        failures: failures(row)?,
         breaker: word(row, "breaker")?.unwrap_or(BreakerState::Closed),
         queued: row.try_get::<Option<i64>, _>("queued")?.and_then(|n| u64::try_from(n).ok()).unwrap_or(0),
     })
