@@ -17,4 +17,5 @@ pub(crate) mod plot;
 pub(crate) mod progress;
 pub(crate) mod spark;
 pub(crate) mod state;
+pub(crate) mod teach;
 pub(crate) mod time;

@@ -6,10 +6,11 @@ use leptos::prelude::*;
 
 use crate::{
     components::{
-        copy::{Command, curl},
+        copy::curl,
         header::PageHeader,
         spark::spark,
         state::{Tone, state},
+        teach::teach,
         time::ago,
     },
     i18n::{Catalogue, use_text, whole},
@@ -104,17 +105,5 @@ fn empty(text: &'static Catalogue) -> AnyView {
     let named = format!("curl {origin}/gw/vision/v1/models -H 'Penstock-Engine: flow-1'");
     let reported =
         curl("POST", "/engines/flow-1/report", Some(r#"{"upstream":"vision","queue_depth":120,"completed":8}"#));
-    view! {
-        <section class="panel empty">
-            <h2>{t.empty}</h2>
-            <p>{t.empty_why}</p>
-            <ol>
-                <li>{t.empty_step_1}</li>
-                <li>{t.empty_step_2}</li>
-            </ol>
-            <Command text=Signal::derive(move || named.clone()) label=t.say_name />
-            <Command text=Signal::derive(move || reported.clone()) label=t.report />
-        </section>
-    }
-    .into_any()
+    teach(t.empty, t.empty_why, [t.empty_step_1, t.empty_step_2], [(t.say_name, named), (t.report, reported)])
 }

@@ -9,9 +9,10 @@ use leptos::prelude::*;
 use self::set::Setting;
 use crate::{
     components::{
-        copy::{Command, as_curl, curl},
+        copy::{as_curl, curl},
         header::PageHeader,
         state::{Tone, state},
+        teach::teach,
         time::ago,
     },
     i18n::{Catalogue, use_text},
@@ -180,17 +181,10 @@ fn empty(text: &'static Catalogue) -> AnyView {
             r#"{"source":"flow-east","upstream":"vision","path":"/v1/tiles","payload":{"tile":"18/1/2"},"error_class":"timeout","message":"no answer in 30 s"}"#,
         ),
     );
-    view! {
-        <section class="panel empty">
-            <h2>{t.empty}</h2>
-            <p>{t.empty_why}</p>
-            <ol>
-                <li>{t.empty_step_1}</li>
-                <li>{t.empty_step_2}</li>
-            </ol>
-            <Command text=Signal::derive(move || metrics.clone()) label=t.report_metrics />
-            <Command text=Signal::derive(move || pending.clone()) label=t.report_pending />
-        </section>
-    }
-    .into_any()
+    teach(
+        t.empty,
+        t.empty_why,
+        [t.empty_step_1, t.empty_step_2],
+        [(t.report_metrics, metrics), (t.report_pending, pending)],
+    )
 }

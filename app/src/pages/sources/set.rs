@@ -123,18 +123,7 @@ impl Setting {
             <form class="stack" on:submit=save>
                 {any.then(|| view! { <p class="muted">{t.set_why}</p> })}
                 {requests}
-                <div class="field">
-                    <label for="source-callback">{t.callback}</label>
-                    <input
-                        id="source-callback"
-                        type="url"
-                        autocomplete="off"
-                        aria-describedby="source-callback-hint"
-                        prop:value=move || self.callback.get()
-                        on:input=move |event| self.callback.set(event_target_value(&event))
-                    />
-                    <small class="hint" id="source-callback-hint">{t.callback_hint}</small>
-                </div>
+                {field("source-callback".to_owned(), t.callback, Some(t.callback_hint), self.callback)}
                 {move || self.bad_header.get().then(|| view! { <p class="notice bad" role="alert">{t.headers_bad}</p> })}
                 {self.doing.problem_view()}
                 <div class="actions">
@@ -153,30 +142,8 @@ impl Setting {
             <fieldset class="stack">
                 <legend>{draft.upstream.get_value()}</legend>
                 <div class="request-line">
-                    <div class="field">
-                        <label for=id("method")>{t.method}</label>
-                        <input
-                            id=id("method")
-                            type="text"
-                            autocomplete="off"
-                            maxlength="16"
-                            prop:value=move || draft.method.get()
-                            on:input=move |event| draft.method.set(event_target_value(&event))
-                        />
-                    </div>
-                    <div class="field">
-                        <label for=id("path")>{t.path}</label>
-                        <input
-                            id=id("path")
-                            type="text"
-                            autocomplete="off"
-                            spellcheck="false"
-                            aria-describedby=id("path-hint")
-                            prop:value=move || draft.path.get()
-                            on:input=move |event| draft.path.set(event_target_value(&event))
-                        />
-                        <small class="hint" id=id("path-hint")>{t.path_hint}</small>
-                    </div>
+                    {field(id("method"), t.method, None, draft.method)}
+                    {field(id("path"), t.path, Some(t.path_hint), draft.path)}
                 </div>
                 <div class="field">
                     <label for=id("headers")>{t.headers}</label>
@@ -194,6 +161,27 @@ impl Setting {
         }
         .into_any()
     }
+}
+
+/// A line to type in, with what it is and what it takes.
+fn field(id: String, label: &'static str, hint: Option<&'static str>, typed: RwSignal<String>) -> AnyView {
+    let hint_id = format!("{id}-hint");
+    view! {
+        <div class="field">
+            <label for=id.clone()>{label}</label>
+            <input
+                id=id
+                type="text"
+                autocomplete="off"
+                spellcheck="false"
+                aria-describedby=hint.map(|_| hint_id.clone())
+                prop:value=move || typed.get()
+                on:input=move |event| typed.set(event_target_value(&event))
+            />
+            {hint.map(|hint| view! { <small class="hint" id=hint_id>{hint}</small> })}
+        </div>
+    }
+    .into_any()
 }
 
 fn headers(typed: &str) -> Option<BTreeMap<String, String>> {
