@@ -1,0 +1,295 @@
+//! One limit by any algorithm, which can be changed while it runs.
+
+use std::num::NonZeroU64;
+use std::time::Duration;
+
+use crate::aimd::{Aimd, AimdSpec};
+use crate::bucket::{Decision, TokenBucket};
+use crate::clock::Nanos;
+use crate::leaky::{LeakyMeter, LeakyQueue};
+use crate::rate::{Burst, Rate};
+use crate::steps::Band;
+use crate::window::{FixedWindow, SlidingCounter, SlidingLog, WindowSpec};
+
+/// How a limit counts. [`guide`](crate::guide) says which to choose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Algorithm {
+    /// Bursts pass, the rate holds on average (L1).
+    #[default]
+    TokenBucket,
+    /// The same, told by its level (L2).
+    LeakyMeter,
+    /// Evenly spaced (L2).
+    LeakyQueue,
+    /// So many per window, counted anew at each edge (L3).
+    FixedWindow,
+    /// So many in any window (L3).
+    SlidingLog,
+    /// So many per window, the one before fading (L3).
+    SlidingCounter,
+    /// A token bucket that finds its own rate below the given one (L6).
+    Aimd,
+}
+
+impl Algorithm {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::TokenBucket,
+        Self::LeakyMeter,
+        Self::LeakyQueue,
+        Self::FixedWindow,
+        Self::SlidingLog,
+        Self::SlidingCounter,
+        Self::Aimd,
+    ];
+
+    /// Its name in configuration.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::TokenBucket => "token_bucket",
+            Self::LeakyMeter => "leaky_meter",
+            Self::LeakyQueue => "leaky_queue",
+            Self::FixedWindow => "fixed_window",
+            Self::SlidingLog => "sliding_log",
+            Self::SlidingCounter => "sliding_counter",
+            Self::Aimd => "aimd",
+        }
+    }
+}
+
+/// How a limit starts (L1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fill {
+    /// Nothing was spent: only for an upstream that is new.
+    Full,
+    /// What was spent is not known, so all of it was.
+    Empty,
+}
+
+/// A limit to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LimitSpec {
+    /// How it counts.
+    pub algorithm: Algorithm,
+    /// How fast: of a window, what flows in it; of AIMD, the most.
+    pub rate: Rate,
+    /// How much at once: a bucket's burst, a leaky bucket's capacity. A window doesn't ask.
+    pub burst: Burst,
+    /// How long a window is; only a window asks.
+    pub window: Duration,
+}
+
+impl LimitSpec {
+    /// A token bucket.
+    pub const fn bucket(rate: Rate, burst: Burst) -> Self {
+        Self { algorithm: Algorithm::TokenBucket, rate, burst, window: Duration::from_secs(1) }
+    }
+
+    /// What flows in a window, at least one.
+    fn windowed(&self) -> WindowSpec {
+        WindowSpec::new(NonZeroU64::new(self.rate.in_period(self.window)).unwrap_or(NonZeroU64::MIN), self.window)
+    }
+
+    /// From half the rate, between a twentieth of it and all of it.
+    fn aimd(&self) -> AimdSpec {
+        let part = |share| self.rate.scaled(share).unwrap_or(self.rate);
+        let band = Band::new(part(0.05), part(0.5), self.rate);
+        AimdSpec::new(band.unwrap_or_else(|_| Band::of(self.rate)), self.burst)
+    }
+}
+
+/// A limit of any [`Algorithm`].
+///
+/// All answer in the same words, so a composite, the simulator and a test drive them alike. Changing any part of it while it
+/// runs follows one rule, **consumption is kept**:
+/// - What was consumed and has not come back stays consumed, debts included, in whole units rounded up; the new rate counts from
+///   now.
+/// - Between algorithms the units consumed are carried over: a bucket of 10 with 3 left becomes a window in which 7 are used
+///   since now. What is not told apart counts as late as possible, so that a change never admits anything earlier than both the
+///   old and the new limit would have.
+///
+/// ```
+/// use limiter::{Algorithm, Burst, Decision, Fill, Limit, LimitSpec, Nanos, Rate};
+///
+/// let bucket = LimitSpec::bucket(Rate::per_second(10)?, Burst::new(10)?);
+/// let mut limit = Limit::new(bucket, Nanos::ZERO, Fill::Full, 0);
+/// assert_eq!(limit.take(Nanos::ZERO, 7), Decision::Granted);
+/// limit.reconfigure(Nanos::ZERO, LimitSpec { algorithm: Algorithm::SlidingLog, ..bucket });
+/// assert_eq!(limit.available(Nanos::ZERO), 3);
+/// # Ok::<(), limiter::RateError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Limit {
+    spec: LimitSpec,
+    seed: u64,
+    counts: Counts,
+}
+
+#[derive(Clone, Debug)]
+enum Counts {
+    Bucket(TokenBucket),
+    Meter(LeakyMeter),
+    Queue(LeakyQueue),
+    Fixed(FixedWindow),
+    Log(SlidingLog),
+    Counter(SlidingCounter),
+    /// Boxed, so that the others, which are on the hot path, stay small.
+    Aimd(Box<Aimd>),
+}
+
+/// Passes a call on to whichever machine counts.
+macro_rules! counts {
+    ($counts:expr, $machine:ident => $call:expr) => {
+        match $counts {
+            Counts::Bucket($machine) => $call,
+            Counts::Meter($machine) => $call,
+            Counts::Queue($machine) => $call,
+            Counts::Fixed($machine) => $call,
+            Counts::Log($machine) => $call,
+            Counts::Counter($machine) => $call,
+            Counts::Aimd($machine) => $call,
+        }
+    };
+}
+
+impl Limit {
+    /// A limit. Windows begin now. `seed` is for AIMD's steps: those who share an upstream need different ones.
+    pub fn new(spec: LimitSpec, now: Nanos, fill: Fill, seed: u64) -> Self {
+        let mut limit = Self { spec, seed, counts: Counts::new(&spec, now, seed) };
+        if fill == Fill::Empty {
+            limit.charge(now, limit.capacity());
+        }
+        limit
+    }
+
+    /// What [`take`](Self::take) would answer.
+    pub fn check(&self, now: Nanos, cost: u64) -> Decision {
+        counts!(&self.counts, machine => machine.check(now, cost))
+    }
+
+    /// Takes `cost` if it fits; else changes nothing.
+    pub fn take(&mut self, now: Nanos, cost: u64) -> Decision {
+        counts!(&mut self.counts, machine => machine.take(now, cost))
+    }
+
+    /// Takes `extra` whether it fits or not.
+    pub fn charge(&mut self, now: Nanos, extra: u64) {
+        match &mut self.counts {
+            Counts::Bucket(bucket) => bucket.charge(now, extra),
+            Counts::Meter(meter) => meter.bucket_mut().charge(now, extra),
+            Counts::Queue(queue) => queue.bucket_mut().charge(now, extra),
+            Counts::Fixed(window) => window.charge(now, extra),
+            Counts::Log(window) => window.charge(now, extra),
+            Counts::Counter(window) => window.charge(now, extra),
+            Counts::Aimd(aimd) => aimd.charge(now, extra),
+        }
+    }
+
+    /// Gives back up to `back` of a call that was admitted at `admitted_at` for `cost`: no more than still counts. At most once
+    /// per call.
+    pub fn refund(&mut self, now: Nanos, admitted_at: Nanos, cost: u64, back: u64) {
+        match &mut self.counts {
+            Counts::Bucket(bucket) => bucket.refund(now, admitted_at, cost, back),
+            Counts::Meter(meter) => meter.bucket_mut().refund(now, admitted_at, cost, back),
+            Counts::Queue(queue) => queue.bucket_mut().refund(now, admitted_at, cost, back),
+            Counts::Fixed(window) => window.refund(now, admitted_at, back),
+            Counts::Log(window) => window.refund(admitted_at, back),
+            Counts::Counter(window) => window.refund(now, admitted_at, back),
+            Counts::Aimd(aimd) => aimd.refund(now, admitted_at, cost, back),
+        }
+    }
+
+    /// The upstream said 429. Only AIMD listens.
+    pub fn limited(&mut self, now: Nanos) {
+        if let Counts::Aimd(aimd) = &mut self.counts {
+            aimd.limited(now);
+        }
+    }
+
+    /// Whole units that could be taken now.
+    pub fn available(&self, now: Nanos) -> u64 {
+        match &self.counts {
+            Counts::Bucket(bucket) => bucket.available(now),
+            Counts::Meter(meter) => meter.bucket().available(now),
+            Counts::Queue(queue) => queue.bucket().available(now),
+            Counts::Fixed(window) => window.available(now),
+            Counts::Log(window) => window.available(now),
+            Counts::Counter(window) => window.available(now),
+            Counts::Aimd(aimd) => aimd.available(now),
+        }
+    }
+
+    /// The most that may be taken at once.
+    pub fn capacity(&self) -> u64 {
+        match &self.counts {
+            Counts::Bucket(_) | Counts::Meter(_) | Counts::Queue(_) | Counts::Aimd(_) => self.spec.burst.get(),
+            Counts::Fixed(_) | Counts::Log(_) | Counts::Counter(_) => self.spec.windowed().limit.get(),
+        }
+    }
+
+    /// How fast it refills now: the rate it was given, or the one that AIMD has found.
+    pub const fn rate(&self) -> Rate {
+        match &self.counts {
+            Counts::Aimd(aimd) => aimd.rate(),
+            _ => self.spec.rate,
+        }
+    }
+
+    /// What it is made from.
+    pub const fn spec(&self) -> &LimitSpec {
+        &self.spec
+    }
+
+    /// Changes it: **consumption is kept**, see the type's notes.
+    pub fn reconfigure(&mut self, now: Nanos, spec: LimitSpec) {
+        let (rate, burst) = (spec.rate, spec.burst);
+        match (&mut self.counts, spec.algorithm) {
+            (Counts::Bucket(bucket), Algorithm::TokenBucket) => bucket.reconfigure(now, rate, burst),
+            (Counts::Meter(meter), Algorithm::LeakyMeter) => meter.bucket_mut().reconfigure(now, rate, burst),
+            (Counts::Queue(queue), Algorithm::LeakyQueue) => queue.bucket_mut().reconfigure(now, rate, burst),
+            (Counts::Fixed(window), Algorithm::FixedWindow) => window.reconfigure(now, spec.windowed()),
+            (Counts::Log(window), Algorithm::SlidingLog) => window.reconfigure(now, spec.windowed()),
+            (Counts::Counter(window), Algorithm::SlidingCounter) => window.reconfigure(now, spec.windowed()),
+            (Counts::Aimd(aimd), Algorithm::Aimd) => aimd.reconfigure(now, spec.aimd()),
+            (counts, _) => {
+                let consumed = counts.consumed(now);
+                *counts = Counts::new(&spec, now, self.seed);
+                if consumed > 0 {
+                    self.charge(now, consumed);
+                }
+            }
+        }
+        self.spec = spec;
+    }
+}
+
+impl Counts {
+    fn new(spec: &LimitSpec, now: Nanos, seed: u64) -> Self {
+        let LimitSpec { rate, burst, .. } = *spec;
+        match spec.algorithm {
+            Algorithm::TokenBucket => Self::Bucket(TokenBucket::full(rate, burst, now)),
+            Algorithm::LeakyMeter => Self::Meter(LeakyMeter::empty(rate, burst, now)),
+            Algorithm::LeakyQueue => Self::Queue(LeakyQueue::new(rate, burst, now)),
+            Algorithm::FixedWindow => Self::Fixed(FixedWindow::new(spec.windowed(), now + spec.window)),
+            Algorithm::SlidingLog => Self::Log(SlidingLog::new(spec.windowed())),
+            Algorithm::SlidingCounter => Self::Counter(SlidingCounter::new(spec.windowed(), now)),
+            Algorithm::Aimd => Self::Aimd(Box::new(Aimd::new(spec.aimd(), now, Fill::Full, seed))),
+        }
+    }
+
+    /// Units that were taken and have not come back.
+    fn consumed(&self, now: Nanos) -> u64 {
+        match self {
+            Self::Bucket(bucket) => bucket.consumed(now),
+            Self::Meter(meter) => meter.bucket().consumed(now),
+            Self::Queue(queue) => queue.bucket().consumed(now),
+            Self::Fixed(window) => window.used(now),
+            Self::Log(window) => window.used(now),
+            Self::Counter(window) => window.used(now),
+            Self::Aimd(aimd) => aimd.consumed(now),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
