@@ -1,0 +1,107 @@
+use std::sync::atomic::{AtomicU64 as Count, Ordering as Order};
+use std::thread;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::AtomicBucket;
+
+const fn ms(at: u64) -> Nanos {
+    Nanos::from_u64(at * 1_000_000)
+}
+
+fn per_second(rate: u64, burst: u64) -> KeyedBuckets {
+    KeyedBuckets::new(Rate::per_second(rate).unwrap(), Burst::new(burst).unwrap())
+}
+
+#[test]
+fn each_key_has_a_bucket_of_its_own() {
+    let buckets = per_second(1, 2);
+    for key in ["acme", "globex"] {
+        assert_eq!(buckets.take(ms(0), key, 2), Decision::Granted);
+        assert_eq!(buckets.take(ms(0), key, 1), Decision::NotUntil(ms(1_000)));
+        assert_eq!(buckets.take(ms(0), key, 3), Decision::Never);
+    }
+    assert_eq!(buckets.len(), 2);
+    assert_eq!((buckets.available(ms(0), "acme"), buckets.available(ms(0), "initech")), (0, 2));
+}
+
+#[test]
+fn asking_or_being_refused_makes_no_bucket() {
+    let buckets = per_second(1, 2);
+    assert_eq!(buckets.take(ms(0), "acme", 3), Decision::Never);
+    assert_eq!(buckets.available(ms(0), "acme"), 2);
+    assert!(buckets.is_empty());
+}
+
+#[test]
+fn only_what_is_full_again_is_dropped() {
+    let buckets = per_second(1, 2);
+    let _granted = (buckets.take(ms(0), "one", 1), buckets.take(ms(0), "two", 2));
+    buckets.evict(ms(999));
+    assert_eq!(buckets.len(), 2);
+    buckets.evict(ms(1_000));
+    assert_eq!(buckets.len(), 1);
+    assert_eq!(buckets.available(ms(1_000), "two"), 1, "who is not full keeps its level");
+}
+
+#[test]
+fn keys_that_come_once_do_not_pile_up() {
+    let buckets = per_second(1_000, 1);
+    for at in 0..1_000_000_u64 {
+        // A bucket is full again after 1 ms, in which ten other keys come.
+        assert_eq!(buckets.take(Nanos::from_u64(at * 100_000), &at, 1), Decision::Granted);
+    }
+    assert!(buckets.len() < 4 * SHARDS, "{} keys are kept", buckets.len());
+}
+
+#[test]
+fn case_35_apisix_8190_a_changed_limit_keeps_what_was_consumed_of_each_key() {
+    let buckets = per_second(1, 10);
+    let _granted = (buckets.take(ms(0), "one", 10), buckets.take(ms(0), "two", 4));
+    buckets.reconfigure(ms(0), Rate::per_second(10).unwrap(), Burst::new(20).unwrap());
+    let available = |at, key| buckets.available(ms(at), key);
+    assert_eq!((available(0, "one"), available(0, "two"), available(0, "new")), (10, 16, 20));
+    assert_eq!((available(100, "one"), available(100, "two")), (11, 17));
+}
+
+#[test]
+fn threads_together_get_what_one_alone_would() {
+    let buckets = per_second(1, 10);
+    let granted = Count::new(0);
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for key in 0..5_000_u64 {
+                    for _ in 0..4 {
+                        if buckets.take(ms(0), &key, 1) == Decision::Granted {
+                            granted.fetch_add(1, Order::Relaxed);
+                        }
+                    }
+                }
+            });
+        }
+    });
+    // Sixteen asked of each key, ten were there.
+    assert_eq!(granted.load(Order::Relaxed), 50_000);
+}
+
+proptest! {
+    /// Sweeps in between change nothing that anybody could see.
+    #[test]
+    fn each_key_is_limited_as_if_it_were_alone_and_never_dropped(
+        steps in prop::collection::vec((0u64..300, 0u8..40, 1u64..5, prop::bool::weighted(0.1)), 1..300),
+    ) {
+        let (rate, burst) = (Rate::per_second(4).unwrap(), Burst::new(4).unwrap());
+        let buckets = KeyedBuckets::new(rate, burst);
+        let alone: Vec<_> = (0..40).map(|_| AtomicBucket::full(rate, burst, ms(0))).collect();
+        let mut now = 0;
+        for (step, key, cost, evict) in steps {
+            now += step;
+            if evict {
+                buckets.evict(ms(now));
+            }
+            prop_assert_eq!(buckets.take(ms(now), &key, cost), alone[usize::from(key)].take(ms(now), cost));
+        }
+    }
+}
