@@ -82,12 +82,7 @@ impl TokenBucket {
         let now = self.ticks(now);
         let after = self.full_at.max(now).saturating_add(self.price(cost));
         let fits_from = after.saturating_sub(self.price(self.burst.get()));
-        if fits_from <= now {
-            Decision::Granted
-        } else {
-            let nanos = fits_from.div_ceil(u128::from(self.rate.units().get()));
-            Decision::NotUntil(Nanos::from_u64(u64::try_from(nanos).unwrap_or(u64::MAX)))
-        }
+        if fits_from <= now { Decision::Granted } else { Decision::NotUntil(self.nanos(fits_from)) }
     }
 
     /// Takes `cost` if it fits; else changes nothing.
@@ -129,8 +124,18 @@ impl TokenBucket {
 
     /// Whole units that could be taken now.
     pub fn available(&self, now: Nanos) -> u64 {
-        let missing = self.missing(now).div_ceil(u128::from(self.rate.period_nanos().get()));
-        self.burst.get().saturating_sub(u64::try_from(missing).unwrap_or(u64::MAX))
+        self.burst.get().saturating_sub(self.consumed(now))
+    }
+
+    /// Whole units that are missing from a full bucket, rounded up; more than the burst while in debt.
+    pub(crate) fn consumed(&self, now: Nanos) -> u64 {
+        let units = self.missing(now).div_ceil(u128::from(self.rate.period_nanos().get()));
+        u64::try_from(units).unwrap_or(u64::MAX)
+    }
+
+    /// The first nanosecond at which it is full, which may lie in the past.
+    pub(crate) fn full_from(&self) -> Nanos {
+        self.nanos(self.full_at)
     }
 
     /// Changes rate and burst. The rule is **consumption is kept**: what was consumed (burst - available, or more, if in debt)
@@ -167,6 +172,12 @@ impl TokenBucket {
 
     fn ticks(&self, at: Nanos) -> u128 {
         u128::from(at.as_u64()) * u128::from(self.rate.units().get())
+    }
+
+    /// The first nanosecond not before `ticks`.
+    fn nanos(&self, ticks: u128) -> Nanos {
+        let nanos = ticks.div_ceil(u128::from(self.rate.units().get()));
+        Nanos::from_u64(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
     fn price(&self, units: u64) -> u128 {

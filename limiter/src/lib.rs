@@ -28,6 +28,7 @@
 //!     breaker: BreakerSpec::default(),
 //!     floors: Floors::default(),
 //!     queue_depth: 1_000,
+//!     ..SchedulerSpec::default()
 //! };
 //! let start = Nanos::ZERO;
 //! let mut scheduler = Scheduler::new(&spec, start, Fill::Full);
@@ -35,7 +36,7 @@
 //!
 //! let Offer::Granted(permit) = scheduler.offer(start, ask) else { unreachable!() };
 //! let Offer::Queued(second) = scheduler.offer(start, ask) else { unreachable!() };
-//! scheduler.settle(start + Duration::from_millis(50), permit, Settlement { tokens: None, signal: Signal::Success, sent: true });
+//! scheduler.settle(start + Duration::from_millis(50), permit, Settlement { tokens: None, bytes: None, signal: Signal::Success, sent: true });
 //!
 //! let wake = scheduler.next_wake(start).ok_or("somebody waits")?;
 //! let polled = scheduler.poll(wake);
@@ -44,31 +45,61 @@
 //! ```
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
+pub mod adaptive;
+pub mod advisor;
+pub mod aimd;
+pub mod atomic_bucket;
 pub mod backoff;
 pub mod breaker;
 pub mod bucket;
 pub mod budget;
+pub mod bytes;
 pub mod clock;
 pub mod concurrency;
 pub mod floors;
+pub mod keyed;
+pub mod leaky;
+pub mod limit;
+mod pace;
 pub mod quota;
 pub mod rate;
+pub mod ratio;
+mod release;
 pub mod scheduler;
+pub mod share_book;
 pub mod shares;
+pub mod slope;
+pub mod slots;
+pub mod steps;
+mod sync;
 pub mod waiters;
+pub mod window;
 
+pub use adaptive::{AdaptiveConcurrency, AdaptiveSpec, Hold, Standard, Verdict};
+pub use aimd::{Aimd, AimdSpec};
+pub use atomic_bucket::AtomicBucket;
 pub use backoff::{Backoff, BackoffKind, Jitter, wait};
 pub use breaker::{
-    Admission, Breaker, BreakerSpec, BreakerView, Cause, Computed, Forced, MinSamples, Outlook, Probes, Ratio, Signal,
-    SpecError, Status, Transition,
+    Admission, Breaker, BreakerSpec, BreakerView, Cause, Computed, Forced, Kind, MinSamples, Outlook, Probes,
+    SharedBreaker, Signal, SlowRule, SpecError, Status, Transition, Window,
 };
 pub use bucket::{Decision, TokenBucket};
 pub use budget::{Exhausted, RetryBudget};
+pub use bytes::{ByteRates, ByteSpec};
 pub use clock::{Clock, ManualClock, MonotonicClock, Nanos};
 pub use concurrency::ConcurrencyLimit;
 pub use floors::{Floors, FloorsError};
-pub use quota::{BucketSpec, CompositeQuota, Cost, Dimension, Fill, Level, Levels, QuotaDecision, QuotaSpec};
+pub use keyed::KeyedBuckets;
+pub use leaky::{Departure, LeakyMeter, LeakyQueue};
+pub use limit::{Algorithm, Fill, Limit, LimitSpec};
+pub use quota::{BucketSpec, CompositeQuota, Cost, DaySpec, Dimension, Level, Levels, QuotaDecision, QuotaSpec, Used};
 pub use rate::{Burst, Rate, RateError};
+pub use ratio::{Ratio, RatioError};
 pub use scheduler::{Ask, Offer, Permit, Polled, Refusal, Scheduler, SchedulerSpec, Settlement, Snapshot};
+pub use share_book::{Lease, Past, Report, Share, ShareBook, ShareSpec, SplitMode, Standing, static_split};
 pub use shares::shares;
+pub use slope::{Slope, SlopeSpec};
+pub use slots::{Slot, Slots};
+pub use steps::{Band, Raise, StepsError};
 pub use waiters::{Class, Queued, WaiterId};
+pub use window::{FixedWindow, SlidingCounter, SlidingLog, WindowSpec};

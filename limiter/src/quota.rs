@@ -1,32 +1,44 @@
 //! All of an upstream's limits as one (L8): a call passes all of them or touches none.
 
-use std::fmt;
-use std::num::NonZeroU32;
+mod gate;
 
-use crate::bucket::{Decision, TokenBucket};
+use std::fmt;
+use std::num::{NonZeroU32, NonZeroU64};
+
+use gate::Gate;
+
+use crate::bucket::Decision;
 use crate::clock::Nanos;
 use crate::concurrency::ConcurrencyLimit;
+use crate::limit::{Algorithm, Fill};
 use crate::rate::{Burst, Rate};
+use crate::slope::SlopeSpec;
 
-/// What a call takes. Tokens are an estimate until the call is settled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a call takes. Tokens and bytes are an estimate until the call is settled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
     /// Requests, almost always one.
     pub requests: u64,
     /// Model tokens.
     pub tokens: u64,
+    /// Bytes, both ways.
+    pub bytes: u64,
 }
 
 impl Cost {
     /// One request of `tokens` tokens.
     pub const fn call(tokens: u64) -> Self {
-        Self { requests: 1, tokens }
+        Self { requests: 1, tokens, bytes: 0 }
     }
 
     const fn along(self, dimension: Dimension) -> u64 {
         match dimension {
-            Dimension::RequestsPerSecond | Dimension::RequestsPerMinute => self.requests,
+            Dimension::RequestsPerSecond
+            | Dimension::RequestsPerMinute
+            | Dimension::RequestsPerDay
+            | Dimension::Slope => self.requests,
             Dimension::TokensPerMinute => self.tokens,
+            Dimension::BytesPerSecond => self.bytes,
             Dimension::Concurrency => 1,
         }
     }
@@ -39,8 +51,14 @@ pub enum Dimension {
     RequestsPerSecond,
     /// Requests, as judged by the minute.
     RequestsPerMinute,
+    /// Requests, until the provider's day ends.
+    RequestsPerDay,
     /// Model tokens, as judged by the minute.
     TokensPerMinute,
+    /// Bytes, both ways.
+    BytesPerSecond,
+    /// How fast the request rate may rise.
+    Slope,
     /// Calls in flight.
     Concurrency,
 }
@@ -51,7 +69,10 @@ impl Dimension {
         match self {
             Self::RequestsPerSecond => "requests_per_second",
             Self::RequestsPerMinute => "requests_per_minute",
+            Self::RequestsPerDay => "requests_per_day",
             Self::TokensPerMinute => "tokens_per_minute",
+            Self::BytesPerSecond => "bytes_per_second",
+            Self::Slope => "slope",
             Self::Concurrency => "concurrency",
         }
     }
@@ -63,7 +84,7 @@ impl fmt::Display for Dimension {
     }
 }
 
-/// A bucket to be.
+/// A rate and a burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BucketSpec {
     /// How fast it refills.
@@ -72,42 +93,63 @@ pub struct BucketSpec {
     pub burst: Burst,
 }
 
+/// A day's quota: a fixed window that ends when the provider says so, not when we began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DaySpec {
+    /// Requests in a day.
+    pub limit: NonZeroU64,
+    /// When the present day ends.
+    pub ends: Nanos,
+}
+
 /// An upstream's quota, safety factor included. What is `None` is not limited.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuotaSpec {
+    /// How requests are counted by the second and the minute, and tokens too, except that tokens are never queued and don't
+    /// follow AIMD: there they have a token bucket.
+    pub algorithm: Algorithm,
     /// Requests, as judged by the second.
     pub requests_per_second: Option<BucketSpec>,
     /// Requests, as judged by the minute.
     pub requests_per_minute: Option<BucketSpec>,
+    /// Requests, by the provider's day.
+    pub requests_per_day: Option<DaySpec>,
     /// Tokens, as judged by the minute.
     pub tokens_per_minute: Option<BucketSpec>,
+    /// Bytes, by a token bucket.
+    pub bytes_per_second: Option<BucketSpec>,
+    /// How fast the request rate may rise.
+    pub slope: Option<SlopeSpec>,
     /// Calls in flight.
     pub concurrency: Option<NonZeroU32>,
+    /// Whether a call that was answered with 429 used up quota. If not, it is given back.
+    pub refusals_count: bool,
+    /// For steps that are random by design: those who share an upstream need different ones.
+    pub seed: u64,
+}
+
+impl Default for QuotaSpec {
+    /// No limit at all; a 429 counts, which is the safe side.
+    fn default() -> Self {
+        Self {
+            algorithm: Algorithm::default(),
+            requests_per_second: None,
+            requests_per_minute: None,
+            requests_per_day: None,
+            tokens_per_minute: None,
+            bytes_per_second: None,
+            slope: None,
+            concurrency: None,
+            refusals_count: true,
+            seed: 0,
+        }
+    }
 }
 
 impl QuotaSpec {
-    fn buckets(&self) -> impl Iterator<Item = (Dimension, BucketSpec)> {
-        [
-            (Dimension::RequestsPerSecond, self.requests_per_second),
-            (Dimension::RequestsPerMinute, self.requests_per_minute),
-            (Dimension::TokensPerMinute, self.tokens_per_minute),
-        ]
-        .into_iter()
-        .filter_map(|(dimension, spec)| Some((dimension, spec?)))
-    }
-
     fn slots(&self) -> NonZeroU32 {
         self.concurrency.unwrap_or(NonZeroU32::MAX)
     }
-}
-
-/// How a quota's buckets start (L1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fill {
-    /// Nothing was spent: only for an upstream that is new.
-    Full,
-    /// What was spent is not known, so all of it was.
-    Empty,
 }
 
 /// What a composite quota says to a cost.
@@ -124,14 +166,27 @@ pub enum QuotaDecision {
     },
     /// Every slot is taken: it fits when a call comes back, which no clock can tell.
     WhenFreed,
-    /// It is larger than this dimension's burst.
+    /// It is larger than this dimension holds.
     Never {
         /// What it is too large for.
         dimension: Dimension,
     },
 }
 
-/// How full a bucket is, for display.
+/// What a call came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Used {
+    /// Tokens, where known; else the estimate stands.
+    pub tokens: Option<u64>,
+    /// Bytes, where known; else the estimate stands.
+    pub bytes: Option<u64>,
+    /// Whether anything reached the upstream; if not, everything is given back.
+    pub sent: bool,
+    /// Whether it was answered with 429.
+    pub refused: bool,
+}
+
+/// How full a limit is, for display.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Level {
     /// What it counts.
@@ -155,52 +210,84 @@ pub struct Levels {
     pub concurrency: Option<NonZeroU32>,
 }
 
-#[derive(Clone, Debug)]
-struct Gate {
-    dimension: Dimension,
-    bucket: TokenBucket,
-}
-
 /// An upstream's limits, taken all at once or not at all.
+///
+/// ```text
+/// granted <=> every limit grants its part of the cost, and a slot is free
+/// ```
+///
+/// Guarantees:
+/// - All or nothing: a refusal changes none of them. Each dimension has a clock and a count of its own (case 29).
+/// - Each limit's own bound holds on what was estimated. Actual use may pass it by what was underestimated in flight; what is
+///   used beyond the estimate is charged on [`settle`](Self::settle), as a debt if need be.
+/// - A refund restores no more than has not come back by itself: settling late never admits anything twice.
 ///
 /// Needs `&mut self` under one lock: spanning several atomic words would mean taking and rolling back, and what is rolled back
 /// refuses others falsely meanwhile.
+///
+/// ```
+/// use limiter::{BucketSpec, Burst, CompositeQuota, Cost, Dimension, Fill, Nanos, QuotaDecision, QuotaSpec, Rate, Used};
+/// use std::num::NonZeroU32;
+///
+/// let spec = QuotaSpec {
+///     requests_per_minute: Some(BucketSpec { rate: Rate::per_minute(600)?, burst: Burst::new(10)? }),
+///     tokens_per_minute: Some(BucketSpec { rate: Rate::per_minute(60_000)?, burst: Burst::new(1_000)? }),
+///     concurrency: NonZeroU32::new(64),
+///     ..QuotaSpec::default()
+/// };
+/// let mut quota = CompositeQuota::new(&spec, Nanos::ZERO, Fill::Full);
+/// assert_eq!(quota.take(Nanos::ZERO, Cost::call(800)), QuotaDecision::Granted);
+///
+/// // The tokens of a second call have to come back first: 600 of 1,000 a second.
+/// let held = QuotaDecision::NotUntil { at: Nanos::from_u64(600_000_000), dimension: Dimension::TokensPerMinute };
+/// assert_eq!(quota.check(Nanos::ZERO, Cost::call(800)), held);
+///
+/// // It took only 200 after all.
+/// let used = Used { tokens: Some(200), bytes: None, sent: true, refused: false };
+/// quota.settle(Nanos::ZERO, Nanos::ZERO, Cost::call(800), used);
+/// assert_eq!(quota.take(Nanos::ZERO, Cost::call(800)), QuotaDecision::Granted);
+/// # Ok::<(), limiter::RateError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct CompositeQuota {
     gates: Vec<Gate>,
     slots: ConcurrencyLimit,
     limited: bool,
+    refusals_count: bool,
 }
 
 impl CompositeQuota {
     /// A quota after `spec`.
     pub fn new(spec: &QuotaSpec, now: Nanos, fill: Fill) -> Self {
-        let gates =
-            spec.buckets().map(|(dimension, spec)| Gate { dimension, bucket: bucket(spec, now, fill) }).collect();
-        Self { gates, slots: ConcurrencyLimit::new(spec.slots()), limited: spec.concurrency.is_some() }
+        Self {
+            gates: Gate::all(spec, now, fill),
+            slots: ConcurrencyLimit::new(spec.slots()),
+            limited: spec.concurrency.is_some(),
+            refusals_count: spec.refusals_count,
+        }
     }
 
     /// The dimension that `cost` can never fit, if there is one.
     pub fn never(&self, cost: Cost) -> Option<Dimension> {
-        self.gates.iter().find(|gate| cost.along(gate.dimension) > gate.bucket.burst().get()).map(|gate| gate.dimension)
+        self.gates.iter().find(|gate| cost.along(gate.dimension()) > gate.capacity()).map(Gate::dimension)
     }
 
     /// What [`take`](Self::take) would answer.
     pub fn check(&self, now: Nanos, cost: Cost) -> QuotaDecision {
-        if let Some(dimension) = self.never(cost) {
-            return QuotaDecision::Never { dimension };
+        let mut held: Option<(Nanos, Dimension)> = None;
+        for gate in &self.gates {
+            let dimension = gate.dimension();
+            match gate.check(now, cost.along(dimension)) {
+                Decision::Granted => {}
+                Decision::NotUntil(at) => held = held.max(Some((at, dimension))),
+                Decision::Never => return QuotaDecision::Never { dimension },
+            }
         }
-        if !self.slots.has_free() {
-            return QuotaDecision::WhenFreed;
+        match held {
+            _ if !self.slots.has_free() => QuotaDecision::WhenFreed,
+            Some((at, dimension)) => QuotaDecision::NotUntil { at, dimension },
+            None => QuotaDecision::Granted,
         }
-        self.gates
-            .iter()
-            .filter_map(|gate| match gate.bucket.check(now, cost.along(gate.dimension)) {
-                Decision::NotUntil(at) => Some((at, gate.dimension)),
-                Decision::Granted | Decision::Never => None,
-            })
-            .max()
-            .map_or(QuotaDecision::Granted, |(at, dimension)| QuotaDecision::NotUntil { at, dimension })
     }
 
     /// Takes `cost` everywhere and a slot, if all of it fits; else changes nothing.
@@ -208,7 +295,7 @@ impl CompositeQuota {
         let decision = self.check(now, cost);
         if decision == QuotaDecision::Granted {
             for gate in &mut self.gates {
-                gate.bucket.charge(now, cost.along(gate.dimension));
+                gate.charge(now, cost.along(gate.dimension()));
             }
             let acquired = self.slots.acquire();
             debug_assert!(acquired, "checked just now");
@@ -217,70 +304,89 @@ impl CompositeQuota {
     }
 
     /// Ends a call that was granted at `admitted_at` for `estimate`: frees its slot, then
-    /// - not sent: gives request and tokens back under the refund rule of [`TokenBucket`];
-    /// - sent, `actual` tokens known: gives back or charges the difference;
+    /// - not sent, or refused where refusals don't count: gives all of it back, as far as it has not come back by itself;
+    /// - sent, the actual use known: gives back or charges the difference;
     /// - sent, not known: the estimate stands.
-    pub fn settle(&mut self, now: Nanos, admitted_at: Nanos, estimate: Cost, actual: Option<u64>, sent: bool) {
+    pub fn settle(&mut self, now: Nanos, admitted_at: Nanos, estimate: Cost, used: Used) {
         self.slots.release();
-        let used = if sent {
-            Cost { requests: estimate.requests, tokens: actual.unwrap_or(estimate.tokens) }
+        let counts = used.sent && (self.refusals_count || !used.refused);
+        let actual = if counts {
+            Cost {
+                requests: estimate.requests,
+                tokens: used.tokens.unwrap_or(estimate.tokens),
+                bytes: used.bytes.unwrap_or(estimate.bytes),
+            }
         } else {
-            Cost { requests: 0, tokens: 0 }
+            Cost::default()
         };
         for gate in &mut self.gates {
-            let (charged, used) = (estimate.along(gate.dimension), used.along(gate.dimension));
+            // What an upstream has been shown of a rise it has been shown, refused or not.
+            let actual = if used.sent && gate.dimension() == Dimension::Slope { estimate } else { actual };
+            let (charged, used) = (estimate.along(gate.dimension()), actual.along(gate.dimension()));
             if used > charged {
-                gate.bucket.charge(now, used - charged);
+                gate.charge(now, used - charged);
             } else if used < charged {
-                gate.bucket.refund(now, admitted_at, charged, charged - used);
+                gate.refund(now, admitted_at, charged, charged - used);
+            }
+        }
+        if used.sent && used.refused {
+            for gate in &mut self.gates {
+                gate.limited(now);
             }
         }
     }
 
-    /// Changes the limits; what was consumed stays consumed, who is in flight stays so. A dimension that is new starts empty:
-    /// what was spent along it so far is not known.
+    /// Changes the limits; **consumption is kept**, as of each [`Limit`](crate::Limit), who is in flight stays so. A dimension
+    /// that is new starts empty: what was spent along it so far is not known.
     pub fn reconfigure(&mut self, now: Nanos, spec: &QuotaSpec) {
         let mut old = std::mem::take(&mut self.gates);
-        self.gates = spec
-            .buckets()
-            .map(|(dimension, spec)| match old.iter().position(|gate| gate.dimension == dimension) {
-                Some(at) => {
-                    let mut gate = old.swap_remove(at);
-                    gate.bucket.reconfigure(now, spec.rate, spec.burst);
-                    gate
-                }
-                None => Gate { dimension, bucket: bucket(spec, now, Fill::Empty) },
-            })
-            .collect();
+        self.gates = Gate::all(spec, now, Fill::Empty);
+        for gate in &mut self.gates {
+            if let Some(at) = old.iter().position(|old| old.dimension() == gate.dimension()) {
+                gate.inherit(old.swap_remove(at), now);
+            }
+        }
         self.slots.reconfigure(spec.slots());
         self.limited = spec.concurrency.is_some();
+        self.refusals_count = spec.refusals_count;
+    }
+
+    /// Requests used of the provider's day, to be kept through a restart; none where days are not limited.
+    pub fn day_used(&self, now: Nanos) -> Option<u64> {
+        self.gates.iter().find_map(|gate| gate.day()).map(|day| day.used(now))
+    }
+
+    /// Counts requests of the provider's day that were used before; never less than is counted already.
+    pub fn restore_day(&mut self, now: Nanos, used: u64) {
+        if let Some(day) = self.gates.iter_mut().find_map(Gate::day_mut) {
+            day.restore(now, used);
+        }
     }
 
     /// How full everything is.
     pub fn levels(&self, now: Nanos) -> Levels {
-        let buckets = self
-            .gates
-            .iter()
-            .map(|Gate { dimension, bucket }| Level {
-                dimension: *dimension,
-                available: bucket.available(now),
-                burst: bucket.burst().get(),
-                per_second: bucket.rate().per_second_f64(),
-            })
-            .collect();
-        Levels { buckets, in_flight: self.slots.in_flight(), concurrency: self.limited.then_some(self.slots.limit()) }
+        Levels {
+            buckets: self.gates.iter().map(|gate| gate.level(now)).collect(),
+            in_flight: self.slots.in_flight(),
+            concurrency: self.limited.then_some(self.slots.limit()),
+        }
     }
 
     /// Calls under way.
     pub const fn in_flight(&self) -> u32 {
         self.slots.in_flight()
     }
-}
 
-fn bucket(spec: BucketSpec, now: Nanos, fill: Fill) -> TokenBucket {
-    match fill {
-        Fill::Full => TokenBucket::full(spec.rate, spec.burst, now),
-        Fill::Empty => TokenBucket::empty(spec.rate, spec.burst, now),
+    /// The most that may be under way, if limited.
+    pub fn concurrency(&self) -> Option<NonZeroU32> {
+        self.limited.then_some(self.slots.limit())
+    }
+
+    /// The slowest rate of requests, in requests a second, if any is limited.
+    pub fn requests_per_second(&self) -> Option<f64> {
+        let requests =
+            |gate: &&Gate| matches!(gate.dimension(), Dimension::RequestsPerSecond | Dimension::RequestsPerMinute);
+        self.gates.iter().filter(requests).map(Gate::per_second).reduce(f64::min)
     }
 }
 

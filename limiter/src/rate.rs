@@ -87,6 +87,20 @@ impl Rate {
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
+    /// Whole units that flow in `period`, rounded down.
+    ///
+    /// ```
+    /// use limiter::Rate;
+    /// use std::time::Duration;
+    ///
+    /// assert_eq!(Rate::per_minute(522)?.in_period(Duration::from_secs(1)), 8);
+    /// # Ok::<(), limiter::RateError>(())
+    /// ```
+    pub fn in_period(self, period: Duration) -> u64 {
+        let units = u128::from(self.units.get()).saturating_mul(period.as_nanos()) / u128::from(self.period.get());
+        u64::try_from(units).unwrap_or(u64::MAX)
+    }
+
     /// Units a second, for people to read; limits never use it.
     pub fn per_second_f64(self) -> f64 {
         self.units.get() as f64 * 1e9 / self.period.get() as f64

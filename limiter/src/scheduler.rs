@@ -4,19 +4,31 @@
 //! somebody go (an offer queued, a settlement, a cancellation, an operator's action) and whenever the timer fires it calls
 //! [`poll`](Scheduler::poll), hands out what was decided, and sets the timer to `next_wake`.
 //!
-//! Who goes next:
+//! Who goes next, of those whose class is not held back by a pace of its own:
 //! 1. Within a class, first come first served.
 //! 2. A class that is owed a grant under its floor goes before those that are not; of several, the one whose head waits longest.
 //! 3. Otherwise the order is interactive, batch, retry.
 //! 4. A head that does not fit blocks all behind it: what it needs is saved for it, so a large cost can't be starved by small
 //!    ones. (Only a call of higher priority, or one that is owed, steps in front.)
+//!
+//! A class may have a pace of its own, beside the quota: retries leave evenly spaced if they are told to (L2), and after an
+//! outage batch work and retries come back by slope (B5), while interactive calls go at once. While a class waits for its own
+//! pace, the others pass.
+//!
+//! Whoever is granted at once, with nobody waiting, costs no allocation and one look at each machine.
+
+mod pace;
 
 use std::time::Duration;
+
+use pace::Pace;
 
 use crate::breaker::{Admission, Breaker, BreakerSpec, BreakerView, Outlook, Signal, Transition};
 use crate::clock::Nanos;
 use crate::floors::{Credits, Floors};
-use crate::quota::{CompositeQuota, Cost, Dimension, Fill, Levels, QuotaDecision, QuotaSpec};
+use crate::limit::Fill;
+use crate::quota::{CompositeQuota, Cost, Dimension, Levels, QuotaDecision, QuotaSpec, Used};
+use crate::rate::Rate;
 use crate::waiters::{Class, Queued, Waiter, WaiterId, Waiters};
 
 /// What a scheduler is made from.
@@ -30,6 +42,30 @@ pub struct SchedulerSpec {
     pub floors: Floors,
     /// How many may wait in each class. Per class, so that a flood of batch work can't shut out those who sit and wait.
     pub queue_depth: usize,
+    /// How long one may wait; `None`: for as long as its caller does.
+    pub max_wait: Option<Duration>,
+    /// The pace of retries and replays, evenly spaced whatever the quota allows (L2); `None`: the quota's.
+    pub retry_pace: Option<Rate>,
+    /// Over how long what was held comes back after an outage (B5).
+    pub release: Duration,
+    /// For what is random by design: those who share an upstream need different ones.
+    pub seed: u64,
+}
+
+impl Default for SchedulerSpec {
+    /// Nothing limited but the queue; 15 s to come back (B5).
+    fn default() -> Self {
+        Self {
+            quota: QuotaSpec::default(),
+            breaker: BreakerSpec::default(),
+            floors: Floors::default(),
+            queue_depth: 1_000,
+            max_wait: None,
+            retry_pace: None,
+            release: Duration::from_secs(15),
+            seed: 0,
+        }
+    }
 }
 
 /// A call that wants to go.
@@ -110,6 +146,8 @@ pub enum Refusal {
     },
     /// Too many wait already.
     QueueFull,
+    /// It waited for as long as anybody may.
+    WaitedTooLong,
 }
 
 /// How a call ended.
@@ -117,6 +155,8 @@ pub enum Refusal {
 pub struct Settlement {
     /// Tokens used, where known; else the estimate stands.
     pub tokens: Option<u64>,
+    /// Bytes that flowed, where known; else the estimate stands.
+    pub bytes: Option<u64>,
     /// What it says about the upstream. A call that was never tried says [`Signal::Ignored`], and a probe's slot comes back; one
     /// that could not connect says [`Signal::ServerError`] though nothing was sent (F1).
     pub signal: Signal,
@@ -166,7 +206,9 @@ pub struct Scheduler {
     breaker: Breaker,
     credits: Credits,
     waiters: Waiters,
+    pace: Pace,
     queue_depth: usize,
+    max_wait: Option<Duration>,
     held_until: Nanos,
 }
 
@@ -178,24 +220,34 @@ impl Scheduler {
             breaker: Breaker::new(spec.breaker),
             credits: Credits::new(spec.floors),
             waiters: Waiters::default(),
+            pace: Pace::new(spec, now),
             queue_depth: spec.queue_depth,
+            max_wait: spec.max_wait,
             held_until: Nanos::ZERO,
         }
     }
 
     /// Asks for a call: granted at once only if it is its turn and it fits.
     pub fn offer(&mut self, now: Nanos, ask: Ask) -> Offer {
-        if let Some(dimension) = self.quota.never(ask.cost) {
-            return Offer::Refused(Refusal::Never(dimension));
+        if self.waiters.is_empty() && self.pace.opens(ask.class, now, &self.quota).is_none() {
+            match self.grant(now, ask, Duration::ZERO) {
+                Ok(permit) => return Offer::Granted(permit),
+                Err(Obstacle::Refusal(refusal)) => return Offer::Refused(refusal),
+                Err(Obstacle::Until(_) | Obstacle::Settlement) => {}
+            }
         }
-        if let Outlook::Refused { until } = self.breaker.check(now) {
-            return Offer::Refused(Refusal::BreakerOpen { until });
+        self.join(now, ask)
+    }
+
+    /// It joins the queue and is looked at like all the others, so there is one rule for whose turn it is.
+    fn join(&mut self, now: Nanos, ask: Ask) -> Offer {
+        if let Some(refusal) = self.refusal(now, ask.cost) {
+            return Offer::Refused(refusal);
         }
-        // It joins the queue and is looked at like all the others, so there is one rule for whose turn it is.
         let id = self.waiters.push(ask.class, ask.cost, now);
-        let its_turn = self.chosen().filter(|head| head.id == id);
+        let its_turn = self.chosen(now).filter(|head| head.id == id);
         if let Some(head) = its_turn
-            && let Ok(permit) = self.grant(now, head)
+            && let Ok(permit) = self.grant_waiter(now, head)
         {
             return Offer::Granted(permit);
         }
@@ -213,23 +265,31 @@ impl Scheduler {
 
     /// Ends a call: frees its slot, corrects what it was charged, tells the breaker.
     pub fn settle(&mut self, now: Nanos, permit: Permit, settlement: Settlement) {
-        let Settlement { tokens, signal, sent } = settlement;
-        self.quota.settle(now, permit.admitted_at, permit.cost, tokens, sent);
+        let Settlement { tokens, bytes, signal, sent } = settlement;
+        let used = Used { tokens, bytes, sent, refused: signal == Signal::RateLimited };
+        self.quota.settle(now, permit.admitted_at, permit.cost, used);
         // Nothing sent can't have succeeded; it may have failed, though: refused connections are how a dead host looks.
         let signal = if !sent && signal == Signal::Success { Signal::Ignored } else { signal };
-        self.breaker.record(now, permit.generation, permit.probe, signal);
+        let took = now.since(permit.admitted_at);
+        self.breaker.record(now, permit.generation, permit.probe, signal, took);
+        self.watch(now);
     }
 
     /// Decides about all who can be decided about now.
     pub fn poll(&mut self, now: Nanos) -> Polled {
         self.breaker.tick(now);
+        self.watch(now);
         let mut decided = Vec::new();
         if let Outlook::Refused { until } = self.breaker.check(now) {
             let refusal = Refusal::BreakerOpen { until };
             decided.extend(self.waiters.drain().map(|waiter| (waiter.id, Err(refusal))));
         }
-        while let Some(head) = self.chosen() {
-            match self.grant(now, head) {
+        while let Some(late) = self.late(now) {
+            self.waiters.remove(late.id);
+            decided.push((late.id, Err(Refusal::WaitedTooLong)));
+        }
+        while let Some(head) = self.chosen(now) {
+            match self.grant_waiter(now, head) {
                 Ok(permit) => decided.push((head.id, Ok(permit))),
                 Err(Obstacle::Refusal(refusal)) => {
                     self.waiters.remove(head.id);
@@ -243,12 +303,14 @@ impl Scheduler {
 
     /// When to poll if nothing else happens until then: `now`, if somebody can be decided about already.
     pub fn next_wake(&self, now: Nanos) -> Option<Nanos> {
-        let head = self.chosen().and_then(|head| match self.obstacle(now, head.cost) {
+        let head = self.chosen(now).and_then(|head| match self.obstacle(now, head.cost) {
             None | Some(Obstacle::Refusal(_)) => Some(now),
             Some(Obstacle::Until(at)) => Some(at),
             Some(Obstacle::Settlement) => None,
         });
-        head.into_iter().chain(self.breaker.next_change(now)).min()
+        let paced = self.waiters.heads().filter_map(|head| self.pace.opens(head.class, now, &self.quota));
+        let deadlines = self.waiters.heads().filter_map(|head| self.deadline(head));
+        head.into_iter().chain(paced).chain(deadlines).chain(self.breaker.next_change(now)).min()
     }
 
     /// Holds everything until `until`: an upstream's own Retry-After, or an operator's pause. Of two that overlap the later
@@ -265,21 +327,25 @@ impl Scheduler {
     /// Opens the breaker by hand; see [`Breaker::trip`].
     pub fn trip(&mut self, now: Nanos, until: Option<Nanos>) {
         self.breaker.trip(now, until);
+        self.watch(now);
     }
 
     /// Closes the breaker by hand; see [`Breaker::reset`].
     pub fn reset(&mut self, now: Nanos) {
         self.breaker.reset(now);
+        self.watch(now);
     }
 
     /// Switches the breaker off; see [`Breaker::disable`].
     pub fn disable(&mut self, now: Nanos) {
         self.breaker.disable(now);
+        self.watch(now);
     }
 
     /// Lets the breaker watch only; see [`Breaker::metrics_only`].
     pub fn metrics_only(&mut self, now: Nanos) {
         self.breaker.metrics_only(now);
+        self.watch(now);
     }
 
     /// The breaker's changes since this was last asked, oldest first.
@@ -293,7 +359,9 @@ impl Scheduler {
         self.quota.reconfigure(now, &spec.quota);
         self.breaker.reconfigure(spec.breaker);
         self.credits.reconfigure(spec.floors);
+        self.pace.reconfigure(spec, now);
         self.queue_depth = spec.queue_depth;
+        self.max_wait = spec.max_wait;
     }
 
     /// How everything stands.
@@ -307,52 +375,101 @@ impl Scheduler {
         }
     }
 
-    /// Whose turn it is.
-    fn chosen(&self) -> Option<Waiter> {
-        let due = self.waiters.heads().filter(|head| self.credits.is_due(head.class)).min_by_key(|head| head.id);
-        due.or_else(|| self.waiters.heads().next()).copied()
+    /// Whose turn it is, of those whose class has no pace of its own to wait for.
+    fn chosen(&self, now: Nanos) -> Option<Waiter> {
+        let free = || self.waiters.heads().filter(|head| self.pace.opens(head.class, now, &self.quota).is_none());
+        let due = free().filter(|head| self.credits.is_due(head.class)).min_by_key(|head| head.id);
+        due.or_else(|| free().next()).copied()
     }
 
-    fn obstacle(&self, now: Nanos, cost: Cost) -> Option<Obstacle> {
+    /// When a waiter has waited for as long as anybody may.
+    fn deadline(&self, waiter: &Waiter) -> Option<Nanos> {
+        self.max_wait.map(|longest| waiter.since + longest)
+    }
+
+    /// A head that has waited for too long. Within a class those behind it came later.
+    fn late(&self, now: Nanos) -> Option<Waiter> {
+        self.waiters.heads().find(|head| self.deadline(head).is_some_and(|at| at <= now)).copied()
+    }
+
+    /// Why no waiting will help, if so.
+    fn refusal(&self, now: Nanos, cost: Cost) -> Option<Refusal> {
         if let Some(dimension) = self.quota.never(cost) {
-            return Some(Obstacle::Refusal(Refusal::Never(dimension)));
+            return Some(Refusal::Never(dimension));
         }
-        let outlook = self.breaker.check(now);
-        if let Outlook::Refused { until } = outlook {
-            return Some(Obstacle::Refusal(Refusal::BreakerOpen { until }));
+        match self.breaker.check(now) {
+            Outlook::Refused { until } => Some(Refusal::BreakerOpen { until }),
+            Outlook::Closed | Outlook::Probe | Outlook::ProbesTaken => None,
+        }
+    }
+
+    /// What stands in the way of a call, nothing changed.
+    fn obstacle(&self, now: Nanos, cost: Cost) -> Option<Obstacle> {
+        if let Some(refusal) = self.refusal(now, cost) {
+            return Some(Obstacle::Refusal(refusal));
         }
         if now < self.held_until {
             return Some(Obstacle::Until(self.held_until));
         }
-        if outlook == Outlook::ProbesTaken {
+        if self.breaker.check(now) == Outlook::ProbesTaken {
             return Some(Obstacle::Settlement);
         }
-        match self.quota.check(now, cost) {
-            QuotaDecision::Granted => None,
-            QuotaDecision::NotUntil { at, .. } => Some(Obstacle::Until(at)),
-            QuotaDecision::WhenFreed => Some(Obstacle::Settlement),
-            QuotaDecision::Never { dimension } => Some(Obstacle::Refusal(Refusal::Never(dimension))),
-        }
+        Obstacle::of(self.quota.check(now, cost))
     }
 
     /// Grants a waiter its call, or says what stands in the way, nothing changed.
-    fn grant(&mut self, now: Nanos, waiter: Waiter) -> Result<Permit, Obstacle> {
-        if let Some(obstacle) = self.obstacle(now, waiter.cost) {
-            return Err(obstacle);
-        }
-        // The probe slot last: nothing can refuse the call any more.
-        let (generation, probe) = match self.breaker.admit(now) {
-            Admission::Closed { generation } => (generation, false),
-            Admission::Probe { generation } => (generation, true),
-            Admission::ProbesTaken => return Err(Obstacle::Settlement),
-            Admission::Refused { until } => return Err(Obstacle::Refusal(Refusal::BreakerOpen { until })),
-        };
-        let taken = self.quota.take(now, waiter.cost);
-        debug_assert_eq!(taken, QuotaDecision::Granted, "checked just now");
+    fn grant_waiter(&mut self, now: Nanos, waiter: Waiter) -> Result<Permit, Obstacle> {
+        let ask = Ask { class: waiter.class, cost: waiter.cost };
+        let permit = self.grant(now, ask, now.since(waiter.since))?;
         self.waiters.remove(waiter.id);
-        self.credits.granted(waiter.class);
-        let waited = now.since(waiter.since);
-        Ok(Permit { admitted_at: now, cost: waiter.cost, class: waiter.class, generation, probe, waited })
+        Ok(permit)
+    }
+
+    /// Grants a call, or says what stands in the way, nothing changed.
+    fn grant(&mut self, now: Nanos, Ask { class, cost }: Ask, waited: Duration) -> Result<Permit, Obstacle> {
+        let (generation, probe) = match self.breaker.closed_generation() {
+            // What refuses stands before what passes with time.
+            Some(generation) if now >= self.held_until => {
+                if let Some(obstacle) = Obstacle::of(self.quota.take(now, cost)) {
+                    return Err(obstacle);
+                }
+                (generation, false)
+            }
+            _ => {
+                if let Some(obstacle) = self.obstacle(now, cost) {
+                    return Err(obstacle);
+                }
+                // The probe slot last: nothing can refuse the call any more.
+                let admitted = match self.breaker.admit(now) {
+                    Admission::Closed { generation } => (generation, false),
+                    Admission::Probe { generation } => (generation, true),
+                    Admission::ProbesTaken => return Err(Obstacle::Settlement),
+                    Admission::Refused { until } => return Err(Obstacle::Refusal(Refusal::BreakerOpen { until })),
+                };
+                let taken = self.quota.take(now, cost);
+                debug_assert_eq!(taken, QuotaDecision::Granted, "checked just now");
+                admitted
+            }
+        };
+        self.credits.granted(class);
+        self.pace.granted(class, now, &self.quota);
+        Ok(Permit { admitted_at: now, cost, class, generation, probe, waited })
+    }
+
+    /// Notes an outage, and its end: from then on what was held comes back by slope.
+    fn watch(&mut self, now: Nanos) {
+        self.pace.watch(self.breaker.closed_generation().is_some(), self.breaker.check(now), now);
+    }
+}
+
+impl Obstacle {
+    const fn of(decision: QuotaDecision) -> Option<Self> {
+        match decision {
+            QuotaDecision::Granted => None,
+            QuotaDecision::NotUntil { at, .. } => Some(Self::Until(at)),
+            QuotaDecision::WhenFreed => Some(Self::Settlement),
+            QuotaDecision::Never { dimension } => Some(Self::Refusal(Refusal::Never(dimension))),
+        }
     }
 }
 

@@ -94,6 +94,10 @@ impl Waiters {
         Class::ALL.into_iter().filter_map(|class| self.queue(class).values().next())
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        Class::ALL.into_iter().all(|class| self.queue(class).is_empty())
+    }
+
     pub(crate) fn len(&self, class: Class) -> usize {
         self.queue(class).len()
     }

@@ -111,6 +111,9 @@ pub(super) const EN: Words = Words {
         BreakerCause::WindowRule { failures, samples } => {
             format!("{}\u{a0}% of {samples} calls failed.", share(*failures, *samples))
         }
+        BreakerCause::SlowRule { slow, samples } => {
+            format!("{}\u{a0}% of {samples} calls were slow.", share(*slow, *samples))
+        }
         BreakerCause::QuickRule { failures, samples } => {
             format!(
                 "{failures} of {samples} calls in a row failed, before there were samples enough to judge a window."
@@ -214,6 +217,9 @@ pub(super) const ZH: Words = Words {
     cause: |cause| match cause {
         BreakerCause::WindowRule { failures, samples } => {
             format!("{samples} 次调用中有 {}% 失败。", share(*failures, *samples))
+        }
+        BreakerCause::SlowRule { slow, samples } => {
+            format!("{samples} 次调用中有 {}% 过慢。", share(*slow, *samples))
         }
         BreakerCause::QuickRule { failures, samples } => {
             format!("样本还不足以判断整个窗口时，连续 {samples} 次调用中有 {failures} 次失败。")

@@ -55,6 +55,13 @@ pub enum BreakerCause {
         /// Calls in the window.
         samples: u64,
     },
+    /// Enough samples, and too many of them were slow.
+    SlowRule {
+        /// Slow calls in the window.
+        slow: u64,
+        /// Calls in the window.
+        samples: u64,
+    },
     /// Over half of ten consecutive calls failed.
     QuickRule {
         /// Failed calls among them.

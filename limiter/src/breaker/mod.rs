@@ -17,6 +17,7 @@ mod closed;
 mod half_open;
 mod open;
 mod quick;
+mod shared;
 mod spec;
 #[cfg(test)]
 mod tests;
@@ -26,8 +27,11 @@ mod window;
 use closed::ClosedState;
 use half_open::HalfOpenState;
 use open::OpenState;
-pub use spec::{BreakerSpec, MinSamples, Probes, Ratio, SpecError};
+pub use shared::SharedBreaker;
+pub use spec::{BreakerSpec, Kind, MinSamples, Probes, SlowRule, SpecError, Window};
 pub use view::{Admission, BreakerView, Cause, Computed, Forced, Outlook, Signal, Status, Transition};
+
+use std::time::Duration;
 
 use crate::clock::Nanos;
 
@@ -103,30 +107,52 @@ impl Breaker {
     }
 
     /// Tells what came of a call. `generation` and `probe` are those of its admission; an older generation is ignored. A probe
-    /// whose result says nothing ([`Signal::Ignored`]) gives its slot back.
-    pub fn record(&mut self, now: Nanos, generation: u64, probe: bool, signal: Signal) {
+    /// whose result says nothing to this [`Kind`] gives its slot back. `took` is how long the call took.
+    pub fn record(&mut self, now: Nanos, generation: u64, probe: bool, signal: Signal, took: Duration) {
         self.tick(now);
         if generation != self.generation || self.forced == Forced::Disabled {
             return;
         }
         match &mut self.state {
             State::Closed(closed) => {
-                if let Some(cause) = closed.record(&self.spec, now, signal) {
+                if let Some(cause) = closed.record(&self.spec, now, signal, took) {
                     self.open(now, now, cause);
                 }
             }
-            State::HalfOpen(half_open) if probe => match signal {
-                Signal::Ignored => half_open.give_back(),
-                Signal::Success => {
+            // An upstream that answers too slowly to stay closed is not back.
+            State::HalfOpen(half_open) if probe => match self.spec.kind.judge(signal) {
+                None => half_open.give_back(),
+                Some(failed) if failed || self.spec.is_slow(took) => self.open(now, now, Cause::ProbeFailed),
+                Some(_) => {
                     if half_open.succeed() {
                         self.go(now, State::Closed(ClosedState::new(&self.spec)), Cause::ProbesSucceeded);
                     }
                 }
-                Signal::RateLimited | Signal::ServerError | Signal::Timeout { .. } => {
-                    self.open(now, now, Cause::ProbeFailed);
-                }
             },
             State::HalfOpen(_) | State::Open(_) => {}
+        }
+    }
+
+    /// The generation to admit calls under, while it is closed and nobody has forced anything.
+    pub(crate) fn closed_generation(&self) -> Option<u64> {
+        self.passes().then_some(self.generation)
+    }
+
+    /// Whether a call passes, and will until a result or a person changes that: no time can.
+    fn passes(&self) -> bool {
+        matches!(self.state, State::Closed(_)) && self.forced == Forced::None
+    }
+
+    /// Whether successes may be counted later than they came: nothing that is remembered failed, and no time is kept.
+    fn may_lag(&self) -> bool {
+        let clean = matches!(&self.state, State::Closed(closed) if closed.is_clean());
+        clean && self.forced == Forced::None && matches!(self.spec.window, Window::Calls(_))
+    }
+
+    /// Counts successes of the present generation that came while it [`may_lag`](Self::may_lag).
+    fn hand_over(&mut self, now: Nanos, successes: u64) {
+        if let State::Closed(closed) = &mut self.state {
+            closed.record_successes(now, successes);
         }
     }
 
@@ -233,6 +259,7 @@ impl Breaker {
             forced,
             until,
             failures: tally.failures,
+            slow: tally.slow,
             samples: tally.samples,
             generation: self.generation,
             cause,

@@ -37,6 +37,21 @@ impl QuickRule {
         }
     }
 
+    /// `n` successes, as `n` calls of [`add`](Self::add).
+    pub(super) fn add_successes(&mut self, n: u64) {
+        if n > 0 {
+            let calls = u32::try_from(n).unwrap_or(CALLS).min(CALLS);
+            self.recent = (self.recent << calls) & ((1 << CALLS) - 1);
+            self.seen = (self.seen + calls).min(CALLS);
+            self.streaks.clear();
+        }
+    }
+
+    /// Whether nothing it remembers has failed: then no success can make it speak.
+    pub(super) fn is_clean(&self) -> bool {
+        self.recent == 0 && self.streaks.is_empty()
+    }
+
     fn add_timeout(&mut self, record: u64) {
         let known = self.streaks.iter().position(|(known, _)| *known == record);
         let streak = known.and_then(|at| self.streaks.remove(at)).map_or(0, |(_, streak)| streak);

@@ -119,6 +119,13 @@ pub enum Cause {
         /// Counted calls.
         samples: u64,
     },
+    /// The window rule: this many of these were slow.
+    SlowRule {
+        /// Slow calls.
+        slow: u64,
+        /// Counted calls.
+        samples: u64,
+    },
     /// The quick rule: this many of the last ten calls were 429 or 5xx.
     QuickRule {
         /// Failed calls.
@@ -129,7 +136,7 @@ pub enum Cause {
         /// Records that did.
         records: usize,
     },
-    /// A probe failed.
+    /// A probe failed, or was slow.
     ProbeFailed,
     /// A probe's result did not come in time.
     HalfOpenTimeout,
@@ -176,6 +183,8 @@ pub struct BreakerView {
     pub until: Option<Nanos>,
     /// Failures in the window; while half-open and open: zero.
     pub failures: u64,
+    /// Slow calls in the window.
+    pub slow: u64,
     /// Calls in the window.
     pub samples: u64,
     /// The state's number.

@@ -9,7 +9,7 @@ use super::send::Limit;
 use crate::{
     classify::{Failure, Verdict},
     clock::Millis,
-    governor::{Permit, spec::counts_rate_limits},
+    governor::Permit,
     operator::breakers,
     state::App,
     store::attempts::NewAttempt,
@@ -90,13 +90,10 @@ impl InFlight {
         // A figure that is beyond reason is the upstream's fault and must not become a debt of ours.
         let believable = self.estimate.saturating_mul(100).max(1_000_000);
         let tokens = verdict.usage().map(|u| u.total.min(believable));
-        let mut signal = verdict.breaker_signal(record);
-        if signal == Signal::RateLimited && !counts_rate_limits(self.settings.config.kind) {
-            signal = Signal::Ignored;
-        }
+        let signal = verdict.breaker_signal(record);
         self.hold_if_asked(failure);
         if let Some(permit) = self.permit.take() {
-            permit.settle(Settlement { tokens: Some(tokens.unwrap_or(self.estimate)), signal, sent });
+            permit.settle(Settlement { tokens: Some(tokens.unwrap_or(self.estimate)), bytes: None, signal, sent });
         }
         // Only the upstream's own credential speaks for everybody; a worker's may be wrong for that worker alone.
         if let Some(failure) = failure.filter(|f| f.authentication && self.settings.auth.is_some()) {
@@ -133,7 +130,7 @@ impl InFlight {
     /// Nothing was sent after all: everything is given back, and nothing counts.
     pub fn give_back(mut self) {
         if let Some(permit) = self.permit.take() {
-            permit.settle(Settlement { tokens: Some(0), signal: Signal::Ignored, sent: false });
+            permit.settle(Settlement { tokens: Some(0), bytes: None, signal: Signal::Ignored, sent: false });
         }
     }
 

@@ -72,6 +72,13 @@ pub(super) fn refused(denied: Denied, clock: &Clock, trace: Trace) -> (Response,
             format!("the call needs more of {dimension} than the quota ever lets through at once; nothing was sent"),
             None,
         ),
+        Denied::Refused(Refusal::WaitedTooLong) => (
+            429,
+            "quota",
+            "The quota is used up",
+            "no permit became free in the longest time that anybody may wait; nothing was sent".to_owned(),
+            Some(Duration::from_secs(1)),
+        ),
         Denied::TooLate { retry_in } => (
             429,
             "quota",

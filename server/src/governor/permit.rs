@@ -49,7 +49,8 @@ impl Permit {
 impl Drop for Permit {
     fn drop(&mut self) {
         if let Some(raw) = self.raw.take() {
-            self.governor.settle(raw, Settlement { tokens: None, signal: Signal::Ignored, sent: self.sent });
+            self.governor
+                .settle(raw, Settlement { tokens: None, bytes: None, signal: Signal::Ignored, sent: self.sent });
         }
     }
 }

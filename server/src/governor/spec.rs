@@ -4,7 +4,7 @@ use std::{num::NonZeroU32, time::Duration};
 
 use app::model::upstream::{self, FieldProblem, Kind, UpstreamConfig};
 use limiter::{
-    BreakerSpec, BucketSpec, Burst, Floors, MinSamples, Probes, QuotaSpec, Rate, RateError, Ratio, SchedulerSpec,
+    BreakerSpec, BucketSpec, Burst, MinSamples, Probes, QuotaSpec, Rate, RateError, Ratio, SchedulerSpec, Window,
 };
 
 /// Spread between permit and arrival that a burst leaves room for, until it is measured (L11's j).
@@ -35,10 +35,11 @@ pub fn scheduler_spec(config: &UpstreamConfig) -> Result<SchedulerSpec, FieldPro
             requests_per_minute,
             tokens_per_minute,
             concurrency: q.concurrency.and_then(NonZeroU32::new),
+            ..QuotaSpec::default()
         },
         breaker: breaker_spec(config)?,
-        floors: Floors::default(),
         queue_depth: QUEUE_DEPTH,
+        ..SchedulerSpec::default()
     })
 }
 
@@ -81,24 +82,24 @@ fn breaker_spec(config: &UpstreamConfig) -> Result<BreakerSpec, FieldProblem> {
     let b = &config.breaker;
     let seconds = |field: &str, s: f64| Duration::try_from_secs_f64(s).map_err(|e| out_of_range(field, &e));
     let open_for = seconds("breaker.open_s", b.open_s)?;
+    let kind = match config.kind {
+        Kind::Inference => limiter::Kind::Inference,
+        Kind::Query => limiter::Kind::Query,
+    };
     Ok(BreakerSpec {
         failure_rate: Ratio::new(b.failure_rate).map_err(|e| out_of_range("breaker.failure_rate", &e))?,
         min_samples: match b.min_samples {
             upstream::Burst::Auto => MinSamples::Auto,
             upstream::Burst::Fixed(n) => NonZeroU32::new(n).map_or(MinSamples::Auto, MinSamples::Fixed),
         },
-        window: seconds("breaker.window_s", b.window_s)?,
+        window: Window::Time(seconds("breaker.window_s", b.window_s)?),
         open_for,
         probes: Probes::new(b.probes).map_err(|e| out_of_range("breaker.probes", &e))?,
         half_open_cap: open_for.max(Duration::from_secs(10)),
         quick: b.quick,
         window_rule: b.window_rule,
+        ..BreakerSpec::of(kind)
     })
-}
-
-/// What the breaker of this kind of upstream counts (B3): a query's 429 says nothing about its health.
-pub const fn counts_rate_limits(kind: Kind) -> bool {
-    matches!(kind, Kind::Inference)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The governor with real tasks and the real clock.
 
-use limiter::{BreakerSpec, BucketSpec, Burst, Class, Cost, Floors, QuotaSpec, Rate, SchedulerSpec, Signal};
+use limiter::{BucketSpec, Burst, Class, Cost, QuotaSpec, Rate, SchedulerSpec, Signal};
 
 use super::*;
 
@@ -9,9 +9,8 @@ fn spec(rate: u64, burst: u64, concurrency: Option<u32>) -> SchedulerSpec {
     let concurrency = concurrency.and_then(std::num::NonZeroU32::new);
     SchedulerSpec {
         quota: QuotaSpec { requests_per_second: Some(bucket), concurrency, ..QuotaSpec::default() },
-        breaker: BreakerSpec::default(),
-        floors: Floors::default(),
         queue_depth: 100,
+        ..SchedulerSpec::default()
     }
 }
 
@@ -21,7 +20,7 @@ fn governor(spec: &SchedulerSpec) -> Arc<Governor> {
 }
 
 const CALL: Ask = Ask { class: Class::Interactive, cost: Cost::call(0) };
-const GOOD: Settlement = Settlement { tokens: None, signal: Signal::Success, sent: true };
+const GOOD: Settlement = Settlement { tokens: None, bytes: None, signal: Signal::Success, sent: true };
 
 #[tokio::test]
 async fn waiters_go_when_the_bucket_refills() {

@@ -34,6 +34,7 @@ pub const fn state_of(computed: Computed) -> BreakerState {
 pub fn cause_of(cause: Cause) -> Option<BreakerCause> {
     match cause {
         Cause::WindowRule { failures, samples } => Some(BreakerCause::WindowRule { failures, samples }),
+        Cause::SlowRule { slow, samples } => Some(BreakerCause::SlowRule { slow, samples }),
         Cause::QuickRule { failures } => Some(BreakerCause::QuickRule { failures: u64::from(failures), samples: 10 }),
         Cause::QuickTimeouts { .. } => Some(BreakerCause::QuickTimeouts),
         Cause::ProbeFailed => Some(BreakerCause::ProbeFailed),
