@@ -29,6 +29,13 @@ use crate::sync::{AtomicU64, Ordering};
 #[derive(Debug)]
 pub struct AtomicBucket {
     pace: Pace,
+    word: Word,
+}
+
+/// On cache lines of its own: what all threads write must not be beside what all threads read.
+#[derive(Debug)]
+#[repr(align(128))]
+struct Word {
     full_at: AtomicU64,
 }
 
@@ -36,7 +43,7 @@ impl AtomicBucket {
     /// A full bucket. Right only for a limit of which it is known that nothing was spent (L1).
     pub fn full(rate: Rate, burst: Burst, _now: Nanos) -> Self {
         // A word that lies in the past says "full", whenever it is read.
-        Self { pace: Pace::new(rate, burst), full_at: AtomicU64::new(0) }
+        Self { pace: Pace::new(rate, burst), word: Word { full_at: AtomicU64::new(0) } }
     }
 
     /// An empty bucket: what is not known counts as spent (L1).
@@ -47,15 +54,16 @@ impl AtomicBucket {
     }
 
     /// Takes `cost` if it fits; else changes nothing.
+    #[inline]
     pub fn take(&self, now: Nanos, cost: u64) -> Decision {
-        let mut word = self.full_at.load(Ordering::Relaxed);
+        let mut word = self.word.full_at.load(Ordering::Relaxed);
         loop {
             let after = match self.pace.take(word, now, cost) {
                 Ok(after) => after,
                 Err(decision) => return decision,
             };
             // Nothing but the word itself is handed from thread to thread, so no order beyond its own is needed.
-            match self.full_at.compare_exchange_weak(word, after, Ordering::Relaxed, Ordering::Relaxed) {
+            match self.word.full_at.compare_exchange_weak(word, after, Ordering::Relaxed, Ordering::Relaxed) {
                 Ok(_) => return Decision::Granted,
                 Err(now) => word = now,
             }
@@ -64,7 +72,7 @@ impl AtomicBucket {
 
     /// What [`take`](Self::take) would answer, if nobody came between.
     pub fn check(&self, now: Nanos, cost: u64) -> Decision {
-        match self.pace.take(self.full_at.load(Ordering::Relaxed), now, cost) {
+        match self.pace.take(self.word.full_at.load(Ordering::Relaxed), now, cost) {
             Ok(_) => Decision::Granted,
             Err(decision) => decision,
         }
@@ -72,7 +80,7 @@ impl AtomicBucket {
 
     /// Whole units that could be taken now.
     pub fn available(&self, now: Nanos) -> u64 {
-        self.pace.available(self.full_at.load(Ordering::Relaxed), now)
+        self.pace.available(self.word.full_at.load(Ordering::Relaxed), now)
     }
 
     /// Changes rate and burst. The rule is **consumption is kept**, as in [`TokenBucket::reconfigure`](crate::TokenBucket).
@@ -80,8 +88,8 @@ impl AtomicBucket {
     /// replacing the `Arc`.
     pub fn reconfigure(&mut self, now: Nanos, rate: Rate, burst: Burst) {
         let pace = Pace::new(rate, burst);
-        let word = self.full_at.load(Ordering::Relaxed);
-        self.full_at = AtomicU64::new(pace.inherit(&self.pace, word, now));
+        let word = self.word.full_at.load(Ordering::Relaxed);
+        self.word.full_at = AtomicU64::new(pace.inherit(&self.pace, word, now));
         self.pace = pace;
     }
 }

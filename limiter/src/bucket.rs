@@ -47,6 +47,18 @@ pub enum Decision {
 ///
 /// `b >= a` must hold whatever the clock does, so elapsed time is measured to the latest moment the bucket has seen. After the
 /// rate was lowered, calls admitted at the old rate get nothing back: how much of them had refilled is no longer known.
+///
+/// Units are whatever the rate counts. Source: the Generic Cell Rate Algorithm (ITU-T I.371, "virtual scheduling").
+///
+/// ```
+/// use limiter::{Burst, Nanos, Rate, TokenBucket};
+///
+/// let mut bucket = TokenBucket::full(Rate::per_second(10)?, Burst::new(5)?, Nanos::ZERO);
+/// let _granted = bucket.take(Nanos::ZERO, 4);
+/// bucket.refund(Nanos::ZERO, Nanos::ZERO, 4, 3);
+/// assert_eq!(bucket.available(Nanos::ZERO), 4);
+/// # Ok::<(), limiter::RateError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct TokenBucket {
     rate: Rate,
@@ -75,6 +87,7 @@ impl TokenBucket {
     }
 
     /// What [`take`](Self::take) would answer.
+    #[inline]
     pub fn check(&self, now: Nanos, cost: u64) -> Decision {
         if cost > self.burst.get() {
             return Decision::Never;
@@ -105,6 +118,7 @@ impl TokenBucket {
     }
 
     /// Takes `extra` whether it fits or not, leaving a debt where it doesn't. For settling: what was used, was used.
+    #[inline]
     pub fn charge(&mut self, now: Nanos, extra: u64) {
         self.latest = self.latest.max(now);
         self.full_at = self.full_at.max(self.ticks(now)).saturating_add(self.price(extra));
@@ -170,6 +184,7 @@ impl TokenBucket {
         self.full_at.saturating_sub(self.ticks(now))
     }
 
+    #[inline]
     fn ticks(&self, at: Nanos) -> u128 {
         u128::from(at.as_u64()) * u128::from(self.rate.units().get())
     }
@@ -180,6 +195,7 @@ impl TokenBucket {
         Nanos::from_u64(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
+    #[inline]
     fn price(&self, units: u64) -> u128 {
         u128::from(units) * u128::from(self.rate.period_nanos().get())
     }

@@ -6,6 +6,20 @@ use std::num::NonZeroU32;
 ///
 /// Never admits while `in_flight >= limit`. Lowering the limit below what is in flight takes nothing away: it grants nobody
 /// until enough have come back.
+///
+/// ```text
+/// granted <=> in_flight < limit
+/// ```
+///
+/// ```
+/// use limiter::ConcurrencyLimit;
+/// use std::num::NonZeroU32;
+///
+/// let mut limit = ConcurrencyLimit::new(NonZeroU32::MIN);
+/// assert!(limit.acquire() && !limit.acquire());
+/// limit.release();
+/// assert!(limit.acquire());
+/// ```
 #[derive(Clone, Debug)]
 pub struct ConcurrencyLimit {
     limit: NonZeroU32,

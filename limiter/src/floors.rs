@@ -22,6 +22,13 @@ pub enum FloorsError {
 
 /// The share of grants that each class gets while it has work waiting, whatever the others want. What a class does not use goes
 /// to the others by priority.
+///
+/// ```
+/// use limiter::{Floors, FloorsError};
+///
+/// assert!(Floors::new(0.5, 0.3, 0.1).is_ok());
+/// assert_eq!(Floors::new(0.5, 0.5, 0.1), Err(FloorsError::Sum));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Floors {
     interactive: u32,

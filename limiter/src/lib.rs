@@ -5,15 +5,21 @@
 //!
 //! | room | what it knows |
 //! |---|---|
-//! | [`clock`] | points in time; the real clock and one moved by hand |
-//! | [`rate`] | how fast, how much at once; never zero |
-//! | [`bucket`] | the token bucket, with refunds and debts |
+//! | [`guide`] | when to choose what |
+//! | [`clock`] | points in time; real clocks and one moved by hand |
+//! | [`rate`], [`ratio`], [`steps`] | how fast, how much at once, what share, by what steps |
+//! | [`bucket`], [`leaky`], [`window`] | the algorithms that count |
+//! | [`aimd`], [`adaptive`] | a rate and a ceiling that find their own level |
+//! | [`slope`], [`bytes`] | how fast a rate may rise; bytes, in total and per tenant |
+//! | [`limit`] | any of the algorithms, changed while it runs |
 //! | [`concurrency`] | how many at once |
 //! | [`quota`] | all of an upstream's limits, taken together or not at all |
 //! | [`breaker`] | when not to call at all |
 //! | [`waiters`], [`floors`], [`scheduler`] | who goes next |
-//! | [`shares`] | how a rate is split over engines |
+//! | [`atomic_bucket`], [`slots`], [`keyed`] | one limit for many threads, and one per key |
+//! | [`shares`](mod@shares), [`share_book`] | how a rate is split over engines; who was told which share, until when |
 //! | [`backoff`], [`budget`] | when to try again, and when to stop |
+//! | [`advisor`] | which limits to set, and why |
 //!
 //! Ids in brackets, (L1) or (B2), name the lines of the specification that a rule comes from.
 //!
@@ -57,6 +63,7 @@ pub mod bytes;
 pub mod clock;
 pub mod concurrency;
 pub mod floors;
+pub mod guide;
 pub mod keyed;
 pub mod leaky;
 pub mod limit;
@@ -86,6 +93,8 @@ pub use breaker::{
 pub use bucket::{Decision, TokenBucket};
 pub use budget::{Exhausted, RetryBudget};
 pub use bytes::{ByteRates, ByteSpec};
+#[cfg(feature = "quanta")]
+pub use clock::CounterClock;
 pub use clock::{Clock, ManualClock, MonotonicClock, Nanos};
 pub use concurrency::ConcurrencyLimit;
 pub use floors::{Floors, FloorsError};

@@ -163,6 +163,7 @@ impl Limit {
     }
 
     /// What [`take`](Self::take) would answer.
+    #[inline]
     pub fn check(&self, now: Nanos, cost: u64) -> Decision {
         counts!(&self.counts, machine => machine.check(now, cost))
     }
@@ -173,6 +174,7 @@ impl Limit {
     }
 
     /// Takes `extra` whether it fits or not.
+    #[inline]
     pub fn charge(&mut self, now: Nanos, extra: u64) {
         match &mut self.counts {
             Counts::Bucket(bucket) => bucket.charge(now, extra),

@@ -34,14 +34,15 @@ impl Pace {
     }
 
     /// What the word becomes when `cost` is taken, or why it is not.
+    #[inline]
     pub(crate) fn take(&self, full_at: u64, now: Nanos, cost: u64) -> Result<u64, Decision> {
         if cost > self.burst {
             return Err(Decision::Never);
         }
-        let now = ticks(now);
+        // What lies beyond the end of time can't be kept, so it is not granted.
+        let Some(now) = now.as_u64().checked_mul(TICKS) else { return Err(Decision::NotUntil(Nanos::MAX)) };
         let after = cost.checked_mul(self.price.get()).and_then(|price| full_at.max(now).checked_add(price));
         match after {
-            // What lies beyond the end of time can't be kept, so it is not granted.
             None => Err(Decision::NotUntil(Nanos::MAX)),
             Some(after) if after - now <= self.room => Ok(after),
             Some(after) => Err(Decision::NotUntil(nanos(after - self.room))),
@@ -67,7 +68,8 @@ pub(crate) fn is_full(full_at: u64, now: Nanos) -> bool {
     full_at <= ticks(now)
 }
 
-fn ticks(at: Nanos) -> u64 {
+/// Saturates at the end of time.
+const fn ticks(at: Nanos) -> u64 {
     at.as_u64().saturating_mul(TICKS)
 }
 

@@ -200,6 +200,24 @@ enum Obstacle {
 }
 
 /// The machine; see the module's notes.
+///
+/// Guarantees, besides those of its [`CompositeQuota`] and its [`Breaker`]:
+/// - Nothing is granted that either of them refuses, and no probe slot is taken by a call that then can't go.
+/// - Within a class nobody is overtaken; no class waits for longer than its floor says while others are granted; a large cost
+///   at the head is saved for.
+/// - Who is cancelled, refused or granted is gone from the queue; a cost that can never fit is told so at once.
+///
+/// ```
+/// use limiter::{Ask, Class, Cost, Fill, Nanos, Offer, Scheduler, SchedulerSpec, Settlement, Signal};
+///
+/// let mut scheduler = Scheduler::new(&SchedulerSpec::default(), Nanos::ZERO, Fill::Full);
+/// let ask = Ask { class: Class::Interactive, cost: Cost::call(100) };
+/// if let Offer::Granted(permit) = scheduler.offer(Nanos::ZERO, ask) {
+///     let done = Settlement { tokens: Some(80), bytes: None, signal: Signal::Success, sent: true };
+///     scheduler.settle(Nanos::ZERO, permit, done);
+/// }
+/// assert_eq!(scheduler.snapshot(Nanos::ZERO).in_flight, 0);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Scheduler {
     quota: CompositeQuota,

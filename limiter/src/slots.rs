@@ -22,6 +22,7 @@ use crate::sync::{AtomicU32, Ordering};
 /// assert!(Slot::take(&slots).is_some());
 /// ```
 #[derive(Debug)]
+#[repr(align(128))] // A cache line of its own, or a neighbour's writes would slow it down.
 pub struct Slots {
     limit: AtomicU32,
     in_flight: AtomicU32,
@@ -48,6 +49,7 @@ impl Slots {
         self.in_flight.load(Ordering::Relaxed)
     }
 
+    #[inline]
     fn acquire(&self) -> bool {
         let limit = self.limit();
         let mut taken = self.in_flight();
@@ -70,6 +72,7 @@ pub struct Slot<H: Deref<Target = Slots>> {
 
 impl<H: Deref<Target = Slots>> Slot<H> {
     /// Takes a slot, if one is free.
+    #[inline]
     pub fn take(slots: H) -> Option<Self> {
         // A value made too early would be dropped, and give back what it never had.
         if slots.acquire() { Some(Self { slots }) } else { None }
@@ -77,6 +80,7 @@ impl<H: Deref<Target = Slots>> Slot<H> {
 }
 
 impl<H: Deref<Target = Slots>> Drop for Slot<H> {
+    #[inline]
     fn drop(&mut self) {
         self.slots.in_flight.fetch_sub(1, Ordering::Release);
     }

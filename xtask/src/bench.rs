@@ -1,4 +1,4 @@
-//! `cargo xtask bench NAME`: one measurement, whose figure is the last line printed.
+//! `cargo xtask bench NAME`: one measurement, whose figures are the last lines printed.
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -6,12 +6,15 @@ use serde_json::Value;
 use crate::process::{self, cargo};
 use crate::{build, tools, workspace};
 
+/// The package whose benches ask the release binary.
+const BLACK_BOX: &str = "penstock-tests";
+
 /// Which bench, and whether its goal decides the exit code.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A bench of the tests crate: `quota` is tests/src/bin/bench_quota.rs
+    /// A program called `bench-NAME`, or `bench_NAME`: day, gateway, ingest, limiter, quota
     name: String,
-    /// Exit non-zero where the goal is missed
+    /// Exit non-zero where a goal is missed
     #[arg(long)]
     check: bool,
     /// What else the bench takes, after `--`
@@ -19,18 +22,26 @@ pub struct Args {
     args: Vec<String>,
 }
 
-/// Builds the server, then runs the bench against it.
+/// A bench, and the package that holds it.
+struct Bench {
+    package: String,
+    bin: String,
+}
+
+/// Builds the server where the bench asks one, then runs the bench.
 pub fn run(args: &Args) -> Result<()> {
-    let bins = bins()?;
-    let Some(bin) = bins.iter().find(|bin| name(bin) == args.name) else {
-        let known: Vec<_> = bins.iter().map(|bin| name(bin)).collect();
+    let benches = benches()?;
+    let Some(bench) = benches.iter().find(|bench| bench.name() == args.name) else {
+        let known: Vec<_> = benches.iter().map(Bench::name).collect();
         bail!("There is no bench `{}`. There are: {}.", args.name, known.join(", "));
     };
     if args.name == "gateway" {
         tools::load_tools()?;
     }
-    build::run()?;
-    let mut command = cargo(&["run", "--release", "-p", "penstock-tests", "--bin", bin, "--"]);
+    if bench.package == BLACK_BOX {
+        build::run()?;
+    }
+    let mut command = cargo(&["run", "--release", "-p", &bench.package, "--bin", &bench.bin, "--"]);
     command.env("PENSTOCK_BIN", workspace::binary());
     if args.check {
         command.arg("--check");
@@ -38,18 +49,25 @@ pub fn run(args: &Args) -> Result<()> {
     process::run(command.args(&args.args), "Its own lines above say what was measured and what was expected.")
 }
 
-/// `quota` for the binary bench-quota or bench_quota.
-fn name(bin: &str) -> String {
-    bin.get("bench-".len()..).unwrap_or_default().replace('_', "-")
+impl Bench {
+    /// `quota` for the binary bench-quota or bench_quota.
+    fn name(&self) -> String {
+        self.bin.get("bench-".len()..).unwrap_or_default().replace('_', "-")
+    }
 }
 
 /// The benches that cargo knows, so that a new one needs no word here.
-fn bins() -> Result<Vec<String>> {
+fn benches() -> Result<Vec<Bench>> {
     let output = cargo(&["metadata", "--format-version", "1", "--no-deps"]).output()?;
     let metadata: Value = serde_json::from_slice(&output.stdout).context("`cargo metadata` does not answer in JSON")?;
-    let packages = metadata["packages"].as_array().into_iter().flatten();
-    let targets =
-        packages.filter(|package| package["name"] == "penstock-tests").filter_map(|tests| tests["targets"].as_array());
-    let names = targets.flatten().filter(|target| target["kind"][0] == "bin").filter_map(|bin| bin["name"].as_str());
-    Ok(names.filter(|name| name.starts_with("bench-") || name.starts_with("bench_")).map(str::to_owned).collect())
+    let mut benches = Vec::new();
+    for package in metadata["packages"].as_array().into_iter().flatten() {
+        let targets = package["targets"].as_array().into_iter().flatten();
+        let bins = targets.filter(|target| target["kind"][0] == "bin").filter_map(|bin| bin["name"].as_str());
+        for bin in bins.filter(|bin| bin.starts_with("bench-") || bin.starts_with("bench_")) {
+            let package = package["name"].as_str().unwrap_or_default().to_owned();
+            benches.push(Bench { package, bin: bin.to_owned() });
+        }
+    }
+    Ok(benches)
 }

@@ -36,7 +36,7 @@ pub fn run(args: &Args) -> Result<()> {
         tools::debian_packages(&[("curl", "curl"), ("prometheus", "prometheus")])?;
         build::run()?;
     }
-    let mut outcomes = vec![rust(args.fast)?, examples()?];
+    let mut outcomes = vec![rust(args.fast)?, examples()?, threads()?];
     if browser {
         outcomes.push(pages()?);
     }
@@ -71,13 +71,16 @@ fn rust(fast: bool) -> Result<Outcome> {
 
 /// The examples in the limiter's documentation.
 fn examples() -> Result<Outcome> {
-    step("Documentation examples", || {
-        let mut command = cargo(&["test", "--doc", "-p", "penstock-limiter"]);
-        let output = command.stderr(Stdio::inherit()).output().context("`cargo test --doc` could not be started")?;
-        let text = String::from_utf8_lossy(&output.stdout);
-        print!("{text}");
-        Ok(Outcome { stage: "Documentation examples", count: libtest(&text), ended_well: output.status.success() })
-    })
+    printed("Documentation examples", cargo(&["test", "--doc", "-p", "penstock-limiter"]))
+}
+
+/// What threads share without a lock, in every order in which they can meet.
+fn threads() -> Result<Outcome> {
+    // Built with other atomics, so kept apart: the two would build each other anew.
+    let folder = workspace::target().join("loom");
+    let mut command = cargo(&["test", "--release", "-p", "penstock-limiter", "--test", "loom"]);
+    command.env("RUSTFLAGS", "--cfg loom").env("CARGO_TARGET_DIR", folder);
+    printed("Orders of threads", command)
 }
 
 /// Every page in a real browser.
@@ -99,6 +102,16 @@ fn prepare_browser() -> Result<bool> {
     tools::browser()?;
     tools::npm_packages(&folder)?;
     Ok(true)
+}
+
+/// Runs a stage that prints what cargo's own test runner prints.
+fn printed(stage: &'static str, mut command: Command) -> Result<Outcome> {
+    step(stage, || {
+        let output = command.stderr(Stdio::inherit()).output().context("cargo could not be started")?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        print!("{text}");
+        Ok(Outcome { stage, count: libtest(&text), ended_well: output.status.success() })
+    })
 }
 
 /// Runs a stage that leaves a JUnit file; an older file must not be taken for its own.

@@ -50,6 +50,33 @@ enum Phase {
 }
 
 /// One upstream's breaker. It knows no other, so one that fails never blocks another (B3).
+///
+/// Guarantees:
+/// - It opens only by a rule of its [`BreakerSpec`] or by hand, and stays open for exactly its time; of overlapping deadlines
+///   the later one holds.
+/// - Half-open, at most `probes` calls are out at once, each slot comes back, and waiting for them is capped.
+/// - A result admitted under an older generation changes nothing.
+///
+/// ```text
+/// window rule   samples >= min_samples  and  failures / samples > failure_rate  (or slow / samples > slow.rate)
+/// quick rule    while samples lack: over 5 of 10 in a row 429 or 5xx, or over 3 timeouts in a row on each of 2 records
+/// ```
+///
+/// Source: Nygard, "Release It!", 2007; the states and both windows as resilience4j has them; the quick rule is ours.
+///
+/// ```
+/// use limiter::{Admission, Breaker, BreakerSpec, Nanos, Signal};
+/// use std::time::Duration;
+///
+/// let (mut breaker, start) = (Breaker::new(BreakerSpec::default()), Nanos::ZERO);
+/// for _ in 0..10 {
+///     let Admission::Closed { generation } = breaker.admit(start) else { break };
+///     breaker.record(start, generation, false, Signal::ServerError, Duration::from_millis(20));
+/// }
+/// let minute = start + Duration::from_secs(60);
+/// assert_eq!(breaker.admit(start), Admission::Refused { until: Some(minute) });
+/// assert!(matches!(breaker.admit(minute), Admission::Probe { .. }));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Breaker {
     spec: BreakerSpec,
@@ -90,6 +117,7 @@ impl Breaker {
     }
 
     /// What [`admit`](Self::admit) would answer, nothing taken.
+    #[inline]
     pub fn check(&self, now: Nanos) -> Outlook {
         let phase = self.phase(now);
         match (self.forced_at(now), phase) {
@@ -134,6 +162,7 @@ impl Breaker {
     }
 
     /// The generation to admit calls under, while it is closed and nobody has forced anything.
+    #[inline]
     pub(crate) fn closed_generation(&self) -> Option<u64> {
         self.passes().then_some(self.generation)
     }

@@ -47,6 +47,7 @@ const GENERATION: u64 = 1 << 32;
 /// assert!(matches!(breaker.admit(now), Admission::Refused { .. }));
 /// ```
 #[derive(Debug)]
+#[repr(align(128))] // Cache lines of its own, or a neighbour's writes would slow it down.
 pub struct SharedBreaker {
     word: AtomicU64,
     spec: SlowerThan,
@@ -62,6 +63,7 @@ impl SlowerThan {
         spec.slow.map_or(u64::MAX, |rule| u64::try_from(rule.longer_than.as_nanos()).unwrap_or(u64::MAX))
     }
 
+    #[inline]
     fn includes(&self, took: Duration) -> bool {
         took.as_nanos() > u128::from(self.0.load(Ordering::Relaxed))
     }
@@ -89,6 +91,7 @@ impl SharedBreaker {
     }
 
     /// See [`Breaker::record`].
+    #[inline]
     pub fn record(&self, now: impl FnOnce() -> Nanos, generation: u64, probe: bool, signal: Signal, took: Duration) {
         let plain = signal == Signal::Success && !probe && !self.spec.includes(took);
         if plain && self.count(generation) {
@@ -113,6 +116,7 @@ impl SharedBreaker {
     }
 
     /// Counts a success in the word; false if the machine must hear of it.
+    #[inline]
     fn count(&self, generation: u64) -> bool {
         let mut word = self.word.load(Ordering::Acquire);
         while word & COUNTS != 0 && word / GENERATION == generation {

@@ -33,6 +33,7 @@ impl Pace {
     }
 
     /// When `class` may go on, if not now.
+    #[inline]
     pub(super) fn opens(&self, class: Class, now: Nanos, quota: &CompositeQuota) -> Option<Nanos> {
         if class == Class::Interactive || (self.retries.is_none() && self.release.is_none()) {
             return None;
@@ -55,6 +56,7 @@ impl Pace {
     }
 
     /// A call of `class` was granted.
+    #[inline]
     pub(super) fn granted(&mut self, class: Class, now: Nanos, quota: &CompositeQuota) {
         if class == Class::Interactive {
             return;
@@ -74,6 +76,7 @@ impl Pace {
     }
 
     /// An outage has ended when calls pass again that were refused or probed.
+    #[inline]
     pub(super) fn watch(&mut self, closed: bool, outlook: Outlook, now: Nanos) {
         if !closed && outlook != Outlook::Closed {
             self.outage = true;
