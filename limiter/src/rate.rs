@@ -69,6 +69,11 @@ impl Rate {
         let millionths = u128::from(millionths(factor)?);
         let units = u128::from(self.units.get()) * millionths;
         let period = u128::from(self.period.get()) * 1_000_000;
+        Self::of_fraction(units, period)
+    }
+
+    /// `units` in `period` nanoseconds; where that can't be kept exactly, below it and never above.
+    pub(crate) fn of_fraction(units: u128, period: u128) -> Result<Self, RateError> {
         let common = gcd(units, period);
         let (mut units, mut period) = (units / common, period / common);
         // Halve both until they fit, units down and period up, so that the rate can only fall.

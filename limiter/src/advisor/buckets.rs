@@ -9,7 +9,7 @@ use thiserror::Error;
 use super::algorithm::{Algorithm, AlgorithmAdvice};
 use super::situation::Situation;
 use super::spec::AdvisorSpec;
-use super::window::{Uncountable, WindowLaw, units_in};
+use super::window::{Uncountable, WindowLaw};
 use super::words;
 use crate::quota::BucketSpec;
 use crate::rate::{Burst, Rate};
@@ -191,7 +191,7 @@ fn wanted(rate: Rate, call: Burst, counts: Counts, situation: &Situation, spec: 
     if counts == Counts::Tokens && situation.largest_call.is_none() {
         return (Burst::from(NonZeroU64::MAX), BurstLimit::Window);
     }
-    let by_rate = units_in(rate, spec.burst_time);
+    let by_rate = rate.in_period(spec.burst_time);
     let calls = u64::from(situation.engines.get()).saturating_mul(spec.burst_per_engine.get().into());
     let by_engines = call.get().saturating_mul(calls);
     let (least, by) =

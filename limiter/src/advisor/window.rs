@@ -75,7 +75,7 @@ impl WindowLaw {
         let period = u128::from(self.quota.period_nanos().get());
         let allowed = u128::from(self.quota.units().get()) * u128::from(self.window);
         let units = allowed.checked_sub(u128::from(burst.get()) * period)?;
-        fraction(units, period * u128::from(self.reach))
+        Rate::of_fraction(units, period * u128::from(self.reach)).ok()
     }
 
     /// Whole units that the quota allows in a window. Saturates.
@@ -108,26 +108,6 @@ struct Flow {
 fn flow(rate: Rate, nanos: u64) -> Flow {
     let (units, period) = (u128::from(rate.units().get()) * u128::from(nanos), u128::from(rate.period_nanos().get()));
     Flow { whole: units / period, rest: units % period }
-}
-
-/// Whole units that `rate` gives in `time`; saturates.
-pub(super) fn units_in(rate: Rate, time: Duration) -> u64 {
-    u64::try_from(flow(rate, nanos(time)).whole).unwrap_or(u64::MAX)
-}
-
-/// `units` per `period` nanoseconds as a rate; rounded down where it has to be shortened.
-fn fraction(units: u128, period: u128) -> Option<Rate> {
-    let (mut a, mut b) = (units, period);
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    let (mut units, mut period) = (units.checked_div(a)?, period.checked_div(a)?);
-    // Units down and period up, so that the rate can only fall.
-    while units > u128::from(u64::MAX) || period > u128::from(u64::MAX) {
-        units /= 2;
-        period = period.div_ceil(2);
-    }
-    Rate::per(u64::try_from(units).ok()?, Duration::from_nanos(u64::try_from(period).ok()?)).ok()
 }
 
 #[cfg(test)]
