@@ -101,7 +101,9 @@ pub use floors::{Floors, FloorsError};
 pub use keyed::KeyedBuckets;
 pub use leaky::{Departure, LeakyMeter, LeakyQueue};
 pub use limit::{Algorithm, Fill, Limit, LimitSpec};
-pub use quota::{BucketSpec, CompositeQuota, Cost, DaySpec, Dimension, Level, Levels, QuotaDecision, QuotaSpec, Used};
+pub use quota::{
+    BucketSpec, CompositeQuota, Cost, DaySpec, Dimension, Drift, Level, Levels, QuotaDecision, QuotaSpec, Used,
+};
 pub use rate::{Burst, Rate, RateError};
 pub use ratio::{Ratio, RatioError};
 pub use scheduler::{Ask, Offer, Permit, Polled, Refusal, Scheduler, SchedulerSpec, Settlement, Snapshot};

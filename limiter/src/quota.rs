@@ -186,6 +186,22 @@ pub struct Used {
     pub refused: bool,
 }
 
+/// What we thought was left, and what the upstream told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Drift {
+    /// Units that could have been taken here.
+    pub thought: u64,
+    /// Units that the upstream said were left.
+    pub told: u64,
+}
+
+impl Drift {
+    /// Units taken away.
+    pub const fn taken(self) -> u64 {
+        self.thought.saturating_sub(self.told)
+    }
+}
+
 /// How full a limit is, for display.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Level {
@@ -349,6 +365,18 @@ impl CompositeQuota {
         self.slots.reconfigure(spec.slots());
         self.limited = spec.concurrency.is_some();
         self.refusals_count = spec.refusals_count;
+    }
+
+    /// Corrects a dimension by what the upstream says is left of it (G9): takes away what we thought was there and is not. It
+    /// never adds: calls that are on their way are not yet counted over there. `None` where the dimension isn't limited here, or
+    /// can't be told so.
+    pub fn calibrate(&mut self, now: Nanos, dimension: Dimension, remaining: u64) -> Option<Drift> {
+        let gate = self.gates.iter_mut().find(|gate| gate.dimension() == dimension)?;
+        let thought = gate.level(now).available;
+        if remaining < thought {
+            gate.charge(now, thought - remaining);
+        }
+        Some(Drift { thought, told: remaining })
     }
 
     /// Requests used of the provider's day, to be kept through a restart; none where days are not limited.

@@ -27,7 +27,7 @@ use crate::breaker::{Admission, Breaker, BreakerSpec, BreakerView, Outlook, Sign
 use crate::clock::Nanos;
 use crate::floors::{Credits, Floors};
 use crate::limit::Fill;
-use crate::quota::{CompositeQuota, Cost, Dimension, Levels, QuotaDecision, QuotaSpec, Used};
+use crate::quota::{CompositeQuota, Cost, Dimension, Drift, Levels, QuotaDecision, QuotaSpec, Used};
 use crate::rate::Rate;
 use crate::waiters::{Class, Queued, Waiter, WaiterId, Waiters};
 
@@ -329,6 +329,11 @@ impl Scheduler {
         let paced = self.waiters.heads().filter_map(|head| self.pace.opens(head.class, now, &self.quota));
         let deadlines = self.waiters.heads().filter_map(|head| self.deadline(head));
         head.into_iter().chain(paced).chain(deadlines).chain(self.breaker.next_change(now)).min()
+    }
+
+    /// Corrects the quota by what the upstream says is left; see [`CompositeQuota::calibrate`].
+    pub fn calibrate(&mut self, now: Nanos, dimension: Dimension, remaining: u64) -> Option<Drift> {
+        self.quota.calibrate(now, dimension, remaining)
     }
 
     /// Holds everything until `until`: an upstream's own Retry-After, or an operator's pause. Of two that overlap the later

@@ -193,6 +193,18 @@ fn a_changed_algorithm_keeps_what_was_consumed_in_every_dimension() {
     }
 }
 
+#[test]
+fn what_the_upstream_says_is_left_takes_away_and_never_adds() {
+    let mut quota = CompositeQuota::new(&spec(), ms(0), Fill::Full);
+    let told = |quota: &mut CompositeQuota, remaining| quota.calibrate(ms(0), Dimension::TokensPerMinute, remaining);
+    assert_eq!(told(&mut quota, 5_000), Some(Drift { thought: 1_000, told: 5_000 }), "more than we hold is no news");
+    assert_eq!(told(&mut quota, 300).map(Drift::taken), Some(700));
+    assert_eq!(told(&mut quota, 900).map(Drift::taken), Some(0));
+    assert_eq!(available(&quota, ms(0)), [2, 5, 300]);
+    assert_eq!(available(&quota, ms(100)), [2, 5, 400], "and refills as ever");
+    assert_eq!(quota.calibrate(ms(0), Dimension::BytesPerSecond, 0), None, "not limited here");
+}
+
 proptest! {
     /// A composite grants exactly where each of its limits alone would, and a refusal changes nothing at all.
     #[test]
