@@ -13,6 +13,7 @@ use crate::sync::{AtomicU64, Ordering};
 /// grant starts from exactly the word that the one before it left. Guarantees:
 /// - Any interval of length t admits at most rate x t + burst, in the order of the swaps; a clock that steps back, or threads
 ///   that read it before others and come later, add nothing.
+/// - A burst worth more than 18 years of its rate is cut to that: a larger cost is `Never`.
 /// - Prices are rounded up to a sixteenth of a nanosecond per unit, never down.
 ///
 /// It has no refunds and no debts: a call that is settled needs [`CompositeQuota`](crate::CompositeQuota).
@@ -20,7 +21,7 @@ use crate::sync::{AtomicU64, Ordering};
 /// ```
 /// use limiter::{AtomicBucket, Burst, Decision, Nanos, Rate};
 ///
-/// let bucket = AtomicBucket::full(Rate::per_second(10)?, Burst::new(2)?, Nanos::ZERO);
+/// let bucket = AtomicBucket::full(Rate::per_second(10)?, Burst::new(2)?);
 /// assert_eq!(bucket.take(Nanos::ZERO, 2), Decision::Granted);
 /// assert_eq!(bucket.take(Nanos::ZERO, 1), Decision::NotUntil(Nanos::from_u64(100_000_000)));
 /// assert_eq!(bucket.take(Nanos::ZERO, 3), Decision::Never);
@@ -41,16 +42,15 @@ struct Word {
 
 impl AtomicBucket {
     /// A full bucket. Right only for a limit of which it is known that nothing was spent (L1).
-    pub fn full(rate: Rate, burst: Burst, _now: Nanos) -> Self {
+    pub fn full(rate: Rate, burst: Burst) -> Self {
         // A word that lies in the past says "full", whenever it is read.
         Self { pace: Pace::new(rate, burst), word: Word { full_at: AtomicU64::new(0) } }
     }
 
     /// An empty bucket: what is not known counts as spent (L1).
     pub fn empty(rate: Rate, burst: Burst, now: Nanos) -> Self {
-        let bucket = Self::full(rate, burst, now);
-        let _taken = bucket.take(now, burst.get());
-        bucket
+        let pace = Pace::new(rate, burst);
+        Self { pace, word: Word { full_at: AtomicU64::new(pace.empty(now)) } }
     }
 
     /// Takes `cost` if it fits; else changes nothing.
@@ -84,8 +84,7 @@ impl AtomicBucket {
     }
 
     /// Changes rate and burst. The rule is **consumption is kept**, as in [`TokenBucket::reconfigure`](crate::TokenBucket).
-    /// Exclusive access, because two words can't be changed at once: share a changeable bucket behind an `RwLock`, or by
-    /// replacing the `Arc`.
+    /// Exclusive access, because two words can't be changed at once: share a bucket that is to be changed behind an `RwLock`.
     pub fn reconfigure(&mut self, now: Nanos, rate: Rate, burst: Burst) {
         let pace = Pace::new(rate, burst);
         let word = self.word.full_at.load(Ordering::Relaxed);

@@ -37,26 +37,28 @@ impl Backoff {
     /// ```
     pub fn delay(&self, attempt: u32) -> Duration {
         let times = match self.kind {
-            BackoffKind::Exponential => attempt.checked_sub(1).map_or(0, |n| 1_u32.checked_shl(n).unwrap_or(u32::MAX)),
-            BackoffKind::Linear => attempt,
+            BackoffKind::Exponential => attempt.checked_sub(1).map_or(0, |n| 1_u128 << n.min(100)),
+            BackoffKind::Linear => u128::from(attempt),
             BackoffKind::Fibonacci => fibonacci(attempt),
         };
-        self.base.saturating_mul(times).min(self.cap)
+        let nanos = self.base.as_nanos().saturating_mul(times).min(self.cap.as_nanos());
+        Duration::new(
+            u64::try_from(nanos / 1_000_000_000).unwrap_or(u64::MAX),
+            u32::try_from(nanos % 1_000_000_000).unwrap_or_default(),
+        )
     }
 }
 
-fn fibonacci(n: u32) -> u32 {
-    let (mut a, mut b) = (0_u32, 1_u32);
-    for _ in 0..n {
+fn fibonacci(n: u32) -> u128 {
+    let (mut a, mut b) = (0_u128, 1_u128);
+    // The hundred and twentieth is beyond any cap.
+    for _ in 0..n.min(120) {
         (a, b) = (b, a.saturating_add(b));
-        if a == u32::MAX {
-            break;
-        }
     }
     a
 }
 
-/// How waits are spread, so that callers that failed together don't come back together.
+/// How waits are spread (full, equal and decorrelated as in Brooker, "Exponential backoff and jitter", 2015), so that callers that failed together don't come back together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Jitter {
     /// 0.8 to 1.2 of the wait.
@@ -129,6 +131,14 @@ mod tests {
         assert_eq!(seconds(BackoffKind::Exponential), [0, 1, 2, 4, 8, 16, 30]);
         assert_eq!(seconds(BackoffKind::Linear), [0, 1, 2, 3, 4, 5, 6]);
         assert_eq!(seconds(BackoffKind::Fibonacci), [0, 1, 1, 2, 3, 5, 8]);
+    }
+
+    #[test]
+    fn however_small_the_base_the_waits_grow_to_the_cap() {
+        for kind in [BackoffKind::Exponential, BackoffKind::Fibonacci] {
+            let tiny = Backoff { kind, base: Duration::from_nanos(1), cap: Duration::from_mins(1) };
+            assert_eq!(tiny.delay(100), Duration::from_mins(1));
+        }
     }
 
     #[test]

@@ -93,9 +93,12 @@ impl TokenBucket {
             return Decision::Never;
         }
         let now = self.ticks(now);
-        let after = self.full_at.max(now).saturating_add(self.price(cost));
-        let fits_from = after.saturating_sub(self.price(self.burst.get()));
-        if fits_from <= now { Decision::Granted } else { Decision::NotUntil(self.nanos(fits_from)) }
+        // What lies beyond the end of time can't be kept, so it is not granted.
+        let Some(after) = self.full_at.max(now).checked_add(self.price(cost)) else {
+            return Decision::NotUntil(Nanos::MAX);
+        };
+        let room = self.price(self.burst.get());
+        if after - now <= room { Decision::Granted } else { Decision::NotUntil(self.nanos(after - room)) }
     }
 
     /// Takes `cost` if it fits; else changes nothing.
@@ -155,13 +158,15 @@ impl TokenBucket {
     /// Changes rate and burst. The rule is **consumption is kept**: what was consumed (burst - available, or more, if in debt)
     /// stays consumed, and the new rate counts from now.
     pub fn reconfigure(&mut self, now: Nanos, rate: Rate, burst: Burst) {
+        // While a clock that stepped back catches up, calls from after the step could else be given back twice.
+        let now = now.max(self.latest);
         let old_period = u128::from(self.rate.period_nanos().get());
         let new_period = u128::from(rate.period_nanos().get());
         let missing = self.missing(now);
         // Units missing x new price, the fraction of a unit apart, so that nothing overflows.
         let whole = (missing / old_period).saturating_mul(new_period);
         let part = ((missing % old_period) * new_period).div_ceil(old_period);
-        self.latest = self.latest.max(now);
+        self.latest = now;
         if rate < self.rate {
             self.refunds_from = self.latest;
         }

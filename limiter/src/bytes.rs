@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::bucket::{Decision, TokenBucket};
 use crate::clock::Nanos;
+use crate::pace::IDLE;
 use crate::rate::{Burst, Rate, RateError};
 use crate::ratio::Ratio;
 
@@ -39,7 +40,7 @@ impl ByteSpec {
 ///
 /// Guarantees: any interval of length t admits at most total x t + burst bytes, and of one tenant at most its share of both: who
 /// is alone can't take all, so that a second one that comes finds room at once, without anybody being held back first. A tenant
-/// whose bucket is full again is forgotten. Bytes are asked for in pieces no larger than a tenant's burst.
+/// whose bucket has been full for a second is forgotten. Bytes are asked for in pieces no larger than a tenant's burst.
 ///
 /// ```
 /// use limiter::{Burst, ByteRates, ByteSpec, Decision, Nanos, Rate};
@@ -122,9 +123,9 @@ impl<T: Ord + Clone> ByteRates<T> {
         Ok(())
     }
 
-    /// Drops tenants whose bucket is full again: a new one would say the same.
+    /// Drops tenants whose bucket has been full for a second: a new one would say the same.
     pub fn forget(&mut self, now: Nanos) {
-        self.tenants.retain(|_, bucket| bucket.full_from() > now);
+        self.tenants.retain(|_, bucket| bucket.full_from() + IDLE > now);
     }
 
     /// Bytes that a tenant could take now.
@@ -186,7 +187,7 @@ mod tests {
         for tenant in 0..10_000_u64 {
             bytes.charge(ms(tenant * 10), &tenant, 10);
         }
-        assert!(bytes.tenants() <= 3, "{} are remembered", bytes.tenants());
+        assert!(bytes.tenants() <= 110, "{} are remembered", bytes.tenants());
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Time as the limiter sees it: a count of nanoseconds that somebody else reads from a clock.
 //!
-//! Every state machine here takes `now` as an argument, so the server, the simulator and the tests run the same code. The
-//! operating system's clock is read in [`MonotonicClock`] and nowhere else.
+//! Every state machine here takes `now` as an argument, so the server, the simulator and the tests run the same code. A real
+//! clock is read in this module and nowhere else: the operating system's in [`MonotonicClock`], the processor's, with the
+//! feature `quanta`, in `CounterClock`.
 
 use std::ops::Add;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -52,6 +53,16 @@ impl Add<Duration> for Nanos {
 }
 
 /// Where `now` comes from.
+///
+/// ```
+/// use limiter::{Clock, ManualClock, MonotonicClock, Nanos};
+/// use std::time::Duration;
+///
+/// let real = MonotonicClock::new();
+/// assert!(real.now() <= real.now());
+/// let turned = ManualClock::new(Nanos::ZERO);
+/// assert_eq!(turned.advance(Duration::from_secs(1)), turned.now());
+/// ```
 pub trait Clock: Send + Sync {
     /// The present moment.
     fn now(&self) -> Nanos;

@@ -41,7 +41,8 @@ impl Floors {
     /// as long as the others keep coming.
     pub fn new(interactive: f64, batch: f64, retry: f64) -> Result<Self, FloorsError> {
         let floors = Self { interactive: parts(interactive)?, batch: parts(batch)?, retry: parts(retry)? };
-        if floors.interactive + floors.batch + floors.retry > GRANT { Err(FloorsError::Sum) } else { Ok(floors) }
+        // As the shares were given: their parts are rounded down.
+        if interactive + batch + retry > 1.0 + 1e-9 { Err(FloorsError::Sum) } else { Ok(floors) }
     }
 
     const fn of(self, class: Class) -> u32 {
@@ -65,10 +66,10 @@ fn parts(share: f64) -> Result<u32, FloorsError> {
         return Err(FloorsError::Range);
     }
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked: between 0 and GRANT")]
-    Ok((share * f64::from(GRANT)).round() as u32)
+    Ok((share * f64::from(GRANT) + 1e-6).floor() as u32)
 }
 
-/// A small bucket per class that is refilled by grants instead of by time: each grant earns every class its floor, and costs the
+/// Deficit round robin (Shreedhar and Varghese, 1995), turned round: a small bucket per class that is refilled by grants instead of by time: each grant earns every class its floor, and costs the
 /// class that got it one. So a floor is a share of what is really granted, whichever dimension binds, tokens and concurrency
 /// included.
 #[derive(Clone, Debug)]
@@ -113,5 +114,6 @@ mod tests {
         assert_eq!(Floors::new(-0.1, 0.5, 0.1), Err(FloorsError::Range));
         assert_eq!(Floors::new(f64::NAN, 0.5, 0.1), Err(FloorsError::Range));
         assert_eq!(Floors::new(0.3, 0.3, 0.1), Ok(Floors::default()));
+        assert!(Floors::new(0.333_35, 0.333_35, 0.333_3).is_ok(), "exactly one");
     }
 }

@@ -51,14 +51,15 @@
 //! |---|---|
 //! | N/T below half of R | nothing but [`Backoff`](crate::Backoff) with full jitter |
 //! | N/T from 0.8 of R on | one [`Scheduler`](crate::Scheduler) that all ask |
-//! | a permit costs more than 2.5% of a call | leases of permits: a [`ShareBook`](crate::ShareBook) |
+//! | a permit costs more than 2.5% of a call | a share of the rate for each, by lease: a [`ShareBook`](crate::ShareBook) |
 //! | nothing can coordinate | [`static_split`](crate::static_split), at 10-20% of the utilisation |
 //!
 //! # What time is
 //!
 //! Nothing here reads a clock. Who drives a machine passes [`Nanos`](crate::Nanos), from one [`Clock`](crate::Clock) for all its
 //! machines, read under the lock that guards them. A clock that steps back adds nothing, one that jumps ahead adds at most a
-//! burst; so the simulator may turn it as it likes.
+//! burst. A jump ahead that is taken back costs patience: what was taken at the far moment counts until the clock is there
+//! again.
 //!
 //! # What changes keep
 //!

@@ -35,17 +35,18 @@ struct Table {
 
 /// Token buckets of one rate and burst, by key.
 ///
-/// Each key has the guarantees of an [`AtomicBucket`](crate::AtomicBucket). A bucket that is full again says nothing that a new
-/// one would not say, so it is dropped without anybody noticing: when its table is about to grow, and by
-/// [`evict`](Self::evict). Nothing depends on a timer.
+/// Each key has the guarantees of an [`AtomicBucket`](crate::AtomicBucket), as long as no clock steps back by more than a second.
+/// A bucket that has been full for a second says nothing that a new one would not say, so it is dropped without anybody
+/// noticing: when its table is about to grow, and by [`evict`](Self::evict), which somebody should call now and then, since a
+/// table that doesn't grow is not swept.
 ///
 /// A key is known by its seeded 64-bit hash alone: 16 bytes a key, however long the key is. Two keys among a million share a
 /// bucket with a probability of one in 37 million (n² / 2⁶⁵), and are then limited together, never let through. The hasher is
 /// foldhash with a random seed unless another is given: quick, and nobody who doesn't see its values can choose to collide with
 /// another. Where keys come from strangers who may measure, give SipHash (`std::hash::RandomState`).
 ///
-/// Memory: 16 bytes and a control byte a key at the table's fill of 7/8 at best and 7/16 just after it has grown: at most some
-/// 40 bytes a key. An operation locks one of 256 tables, and at worst sweeps and doubles that one.
+/// Memory: 16 bytes and a control byte for each place, of which from a quarter to seven eighths are filled: 20 to 68 bytes a key.
+/// An operation locks one of 256 tables, and at worst sweeps and doubles that one.
 ///
 /// ```
 /// use limiter::{Burst, Decision, KeyedBuckets, Nanos, Rate};
@@ -55,9 +56,9 @@ struct Table {
 /// assert!(matches!(tenants.take(Nanos::ZERO, "acme", 1), Decision::NotUntil(_)));
 /// assert_eq!(tenants.take(Nanos::ZERO, "globex", 1), Decision::Granted);
 ///
-/// let later = Nanos::from_u64(100_000_000);
+/// let later = Nanos::from_u64(1_100_000_000);
 /// (0..256).for_each(|_| tenants.evict(later));
-/// assert!(tenants.is_empty(), "both are full again");
+/// assert!(tenants.is_empty(), "both have been full for a second");
 /// # Ok::<(), limiter::RateError>(())
 /// ```
 #[derive(Debug)]
@@ -65,6 +66,8 @@ pub struct KeyedBuckets<S = RandomState> {
     shards: Box<[Shard]>,
     /// How many tables were swept.
     swept: AtomicU32,
+    /// Held while the rate of all is changed: of two changes the later must be the last in every table.
+    changing: Mutex<()>,
     hasher: S,
 }
 
@@ -80,7 +83,12 @@ impl<S: BuildHasher> KeyedBuckets<S> {
     pub fn with_hasher(rate: Rate, burst: Burst, hasher: S) -> Self {
         let pace = Pace::new(rate, burst);
         let shard = || Shard(Mutex::new(Table { pace, entries: HashTable::new() }));
-        Self { shards: std::iter::repeat_with(shard).take(SHARDS).collect(), swept: AtomicU32::new(0), hasher }
+        Self {
+            shards: std::iter::repeat_with(shard).take(SHARDS).collect(),
+            swept: AtomicU32::new(0),
+            changing: Mutex::new(()),
+            hasher,
+        }
     }
 
     /// Takes `cost` of `key`'s bucket if it fits; else changes nothing.
@@ -112,6 +120,7 @@ impl<S: BuildHasher> KeyedBuckets<S> {
     /// Changes rate and burst of all buckets, one table after the other. The rule is **consumption is kept**.
     pub fn reconfigure(&self, now: Nanos, rate: Rate, burst: Burst) {
         let pace = Pace::new(rate, burst);
+        let _alone = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         for shard in &self.shards {
             let mut table = lock(shard);
             let before = std::mem::replace(&mut table.pace, pace);
@@ -173,7 +182,7 @@ impl Table {
     }
 
     fn sweep(&mut self, now: Nanos) {
-        self.entries.retain(|entry| !pace::is_full(entry.full_at, now));
+        self.entries.retain(|entry| !pace::is_idle(entry.full_at, now));
     }
 }
 

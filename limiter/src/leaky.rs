@@ -54,13 +54,33 @@ impl LeakyMeter {
         self.0.burst().get() - self.0.available(now)
     }
 
-    /// The bucket that it is.
-    pub(crate) const fn bucket_mut(&mut self) -> &mut TokenBucket {
-        &mut self.0
+    /// Whole units that could be taken now.
+    pub fn available(&self, now: Nanos) -> u64 {
+        self.0.available(now)
     }
 
-    pub(crate) const fn bucket(&self) -> &TokenBucket {
-        &self.0
+    /// Takes `extra` whether it fits or not.
+    pub fn charge(&mut self, now: Nanos, extra: u64) {
+        self.0.charge(now, extra);
+    }
+
+    /// Gives back up to `back` of a call that was admitted at `admitted_at` for `cost`; see [`TokenBucket::refund`].
+    pub fn refund(&mut self, now: Nanos, admitted_at: Nanos, cost: u64, back: u64) {
+        self.0.refund(now, admitted_at, cost, back);
+    }
+
+    /// Changes rate and capacity. **Consumption is kept**; see [`TokenBucket::reconfigure`].
+    pub fn reconfigure(&mut self, now: Nanos, rate: Rate, capacity: Burst) {
+        self.0.reconfigure(now, rate, capacity);
+    }
+
+    /// Its rate.
+    pub const fn rate(&self) -> Rate {
+        self.0.rate()
+    }
+
+    pub(crate) fn consumed(&self, now: Nanos) -> u64 {
+        self.0.consumed(now)
     }
 }
 
@@ -141,13 +161,38 @@ impl LeakyQueue {
         decision
     }
 
-    /// The bucket whose fill time it spaces by.
-    pub(crate) const fn bucket_mut(&mut self) -> &mut TokenBucket {
-        &mut self.0
+    /// Whole units that could be taken now: one call of any size up to the capacity, or nothing.
+    pub fn available(&self, now: Nanos) -> u64 {
+        if self.0.full_from() <= now { self.0.burst().get() } else { 0 }
     }
 
-    pub(crate) const fn bucket(&self) -> &TokenBucket {
-        &self.0
+    /// Whole units that wait, rounded up.
+    pub fn waiting(&self, now: Nanos) -> u64 {
+        self.0.consumed(now)
+    }
+
+    /// Takes `extra` whether it fits or not.
+    pub fn charge(&mut self, now: Nanos, extra: u64) {
+        self.0.charge(now, extra);
+    }
+
+    /// Gives back up to `back` of a call that was admitted at `admitted_at` for `cost`; see [`TokenBucket::refund`].
+    pub fn refund(&mut self, now: Nanos, admitted_at: Nanos, cost: u64, back: u64) {
+        self.0.refund(now, admitted_at, cost, back);
+    }
+
+    /// Changes rate and capacity. **Consumption is kept**; see [`TokenBucket::reconfigure`].
+    pub fn reconfigure(&mut self, now: Nanos, rate: Rate, capacity: Burst) {
+        self.0.reconfigure(now, rate, capacity);
+    }
+
+    /// Its rate.
+    pub const fn rate(&self) -> Rate {
+        self.0.rate()
+    }
+
+    pub(crate) fn consumed(&self, now: Nanos) -> u64 {
+        self.0.consumed(now)
     }
 }
 

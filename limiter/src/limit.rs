@@ -85,9 +85,12 @@ impl LimitSpec {
         Self { algorithm: Algorithm::TokenBucket, rate, burst, window: Duration::from_secs(1) }
     }
 
-    /// What flows in a window, at least one.
+    /// What flows in a window, in whole units; where that would be less than one, one in as long as it takes.
     fn windowed(&self) -> WindowSpec {
-        WindowSpec::new(NonZeroU64::new(self.rate.in_period(self.window)).unwrap_or(NonZeroU64::MIN), self.window)
+        NonZeroU64::new(self.rate.in_period(self.window)).map_or_else(
+            || WindowSpec::new(NonZeroU64::MIN, self.rate.time_for(1)),
+            |limit| WindowSpec::new(limit, self.window),
+        )
     }
 
     /// From half the rate, between a twentieth of it and all of it.
@@ -102,11 +105,10 @@ impl LimitSpec {
 ///
 /// All answer in the same words, so a composite, the simulator and a test drive them alike. Changing any part of it while it
 /// runs follows one rule, **consumption is kept**:
-/// - What was consumed and has not come back stays consumed, debts included, in whole units rounded up; the new rate counts from
-///   now.
-/// - Between algorithms the units consumed are carried over: a bucket of 10 with 3 left becomes a window in which 7 are used
-///   since now. What is not told apart counts as late as possible, so that a change never admits anything earlier than both the
-///   old and the new limit would have.
+/// - What was consumed and has not come back stays consumed, debts included; the new rate counts from now.
+/// - Between algorithms the old one, with the new rate, stays beside the new one until what was consumed under it has come back;
+///   till then a call must pass both. So a bucket of 10 with 3 left, made a window, lets through what the bucket would have, and
+///   a debt is worked off as it would have been; no change admits anything that the old algorithm would not have admitted.
 ///
 /// ```
 /// use limiter::{Algorithm, Burst, Decision, Fill, Limit, LimitSpec, Nanos, Rate};
@@ -123,6 +125,8 @@ pub struct Limit {
     spec: LimitSpec,
     seed: u64,
     counts: Counts,
+    /// Algorithms it had before under which something is still consumed; hardly ever any.
+    older: Vec<Counts>,
 }
 
 #[derive(Clone, Debug)]
@@ -138,7 +142,7 @@ enum Counts {
 }
 
 /// Passes a call on to whichever machine counts.
-macro_rules! counts {
+macro_rules! each {
     ($counts:expr, $machine:ident => $call:expr) => {
         match $counts {
             Counts::Bucket($machine) => $call,
@@ -155,7 +159,7 @@ macro_rules! counts {
 impl Limit {
     /// A limit. Windows begin now. `seed` is for AIMD's steps: those who share an upstream need different ones.
     pub fn new(spec: LimitSpec, now: Nanos, fill: Fill, seed: u64) -> Self {
-        let mut limit = Self { spec, seed, counts: Counts::new(&spec, now, seed) };
+        let mut limit = Self { spec, seed, counts: Counts::new(&spec, now, seed), older: Vec::new() };
         if fill == Fill::Empty {
             limit.charge(now, limit.capacity());
         }
@@ -165,40 +169,51 @@ impl Limit {
     /// What [`take`](Self::take) would answer.
     #[inline]
     pub fn check(&self, now: Nanos, cost: u64) -> Decision {
-        counts!(&self.counts, machine => machine.check(now, cost))
+        let decision = self.counts.check(now, cost);
+        if self.older.is_empty() { decision } else { self.check_older(decision, now, cost) }
+    }
+
+    /// The latest of all answers. What an older algorithm could never let through waits until that is gone.
+    fn check_older(&self, mut decision: Decision, now: Nanos, cost: u64) -> Decision {
+        for older in &self.older {
+            let at = match older.check(now, cost) {
+                Decision::NotUntil(at) => at,
+                Decision::Never if older.consumed(now) > 0 => now + self.spec.rate.time_for(older.consumed(now)),
+                Decision::Granted | Decision::Never => continue,
+            };
+            decision = match decision {
+                Decision::Never => Decision::Never,
+                Decision::NotUntil(other) => Decision::NotUntil(at.max(other)),
+                Decision::Granted => Decision::NotUntil(at),
+            };
+        }
+        decision
     }
 
     /// Takes `cost` if it fits; else changes nothing.
     pub fn take(&mut self, now: Nanos, cost: u64) -> Decision {
-        counts!(&mut self.counts, machine => machine.take(now, cost))
+        let decision = self.check(now, cost);
+        if decision == Decision::Granted {
+            self.charge(now, cost);
+        }
+        decision
     }
 
     /// Takes `extra` whether it fits or not.
     #[inline]
     pub fn charge(&mut self, now: Nanos, extra: u64) {
-        match &mut self.counts {
-            Counts::Bucket(bucket) => bucket.charge(now, extra),
-            Counts::Meter(meter) => meter.bucket_mut().charge(now, extra),
-            Counts::Queue(queue) => queue.bucket_mut().charge(now, extra),
-            Counts::Fixed(window) => window.charge(now, extra),
-            Counts::Log(window) => window.charge(now, extra),
-            Counts::Counter(window) => window.charge(now, extra),
-            Counts::Aimd(aimd) => aimd.charge(now, extra),
+        self.counts.charge(now, extra);
+        if !self.older.is_empty() {
+            self.older.retain(|older| older.consumed(now) > 0);
+            self.older.iter_mut().for_each(|older| older.charge(now, extra));
         }
     }
 
     /// Gives back up to `back` of a call that was admitted at `admitted_at` for `cost`: no more than still counts. At most once
     /// per call.
     pub fn refund(&mut self, now: Nanos, admitted_at: Nanos, cost: u64, back: u64) {
-        match &mut self.counts {
-            Counts::Bucket(bucket) => bucket.refund(now, admitted_at, cost, back),
-            Counts::Meter(meter) => meter.bucket_mut().refund(now, admitted_at, cost, back),
-            Counts::Queue(queue) => queue.bucket_mut().refund(now, admitted_at, cost, back),
-            Counts::Fixed(window) => window.refund(now, admitted_at, back),
-            Counts::Log(window) => window.refund(admitted_at, back),
-            Counts::Counter(window) => window.refund(now, admitted_at, back),
-            Counts::Aimd(aimd) => aimd.refund(now, admitted_at, cost, back),
-        }
+        self.counts.refund(now, admitted_at, cost, back);
+        self.older.iter_mut().for_each(|older| older.refund(now, admitted_at, cost, back));
     }
 
     /// The upstream said 429. Only AIMD listens.
@@ -208,17 +223,10 @@ impl Limit {
         }
     }
 
-    /// Whole units that could be taken now.
+    /// Whole units that could be taken now: of a leaky queue all or nothing, since it lets out one call at a time.
     pub fn available(&self, now: Nanos) -> u64 {
-        match &self.counts {
-            Counts::Bucket(bucket) => bucket.available(now),
-            Counts::Meter(meter) => meter.bucket().available(now),
-            Counts::Queue(queue) => queue.bucket().available(now),
-            Counts::Fixed(window) => window.available(now),
-            Counts::Log(window) => window.available(now),
-            Counts::Counter(window) => window.available(now),
-            Counts::Aimd(aimd) => aimd.available(now),
-        }
+        let older = self.older.iter().filter(|older| older.consumed(now) > 0);
+        older.map(|older| older.available(now)).fold(self.counts.available(now), u64::min)
     }
 
     /// The most that may be taken at once.
@@ -244,24 +252,15 @@ impl Limit {
 
     /// Changes it: **consumption is kept**, see the type's notes.
     pub fn reconfigure(&mut self, now: Nanos, spec: LimitSpec) {
-        let (rate, burst) = (spec.rate, spec.burst);
-        match (&mut self.counts, spec.algorithm) {
-            (Counts::Bucket(bucket), Algorithm::TokenBucket) => bucket.reconfigure(now, rate, burst),
-            (Counts::Meter(meter), Algorithm::LeakyMeter) => meter.bucket_mut().reconfigure(now, rate, burst),
-            (Counts::Queue(queue), Algorithm::LeakyQueue) => queue.bucket_mut().reconfigure(now, rate, burst),
-            (Counts::Fixed(window), Algorithm::FixedWindow) => window.reconfigure(now, spec.windowed()),
-            (Counts::Log(window), Algorithm::SlidingLog) => window.reconfigure(now, spec.windowed()),
-            (Counts::Counter(window), Algorithm::SlidingCounter) => window.reconfigure(now, spec.windowed()),
-            (Counts::Aimd(aimd), Algorithm::Aimd) => aimd.reconfigure(now, spec.aimd()),
-            (counts, _) => {
-                let consumed = counts.consumed(now);
-                *counts = Counts::new(&spec, now, self.seed);
-                if consumed > 0 {
-                    self.charge(now, consumed);
-                }
-            }
-        }
         self.spec = spec;
+        self.counts.reconfigure(now, &spec);
+        self.older.iter_mut().for_each(|older| older.reconfigure(now, &spec));
+        if self.counts.algorithm() != spec.algorithm {
+            let known = self.older.iter().position(|older| older.algorithm() == spec.algorithm);
+            let next = known.map_or_else(|| Counts::new(&spec, now, self.seed), |at| self.older.swap_remove(at));
+            self.older.push(std::mem::replace(&mut self.counts, next));
+        }
+        self.older.retain(|older| older.consumed(now) > 0);
     }
 }
 
@@ -272,23 +271,76 @@ impl Counts {
             Algorithm::TokenBucket => Self::Bucket(TokenBucket::full(rate, burst, now)),
             Algorithm::LeakyMeter => Self::Meter(LeakyMeter::empty(rate, burst, now)),
             Algorithm::LeakyQueue => Self::Queue(LeakyQueue::new(rate, burst, now)),
-            Algorithm::FixedWindow => Self::Fixed(FixedWindow::new(spec.windowed(), now + spec.window)),
+            Algorithm::FixedWindow => {
+                Self::Fixed(FixedWindow::new(spec.windowed(), now, now + spec.windowed().period()))
+            }
             Algorithm::SlidingLog => Self::Log(SlidingLog::new(spec.windowed())),
             Algorithm::SlidingCounter => Self::Counter(SlidingCounter::new(spec.windowed(), now)),
             Algorithm::Aimd => Self::Aimd(Box::new(Aimd::new(spec.aimd(), now, Fill::Full, seed))),
         }
     }
 
+    const fn algorithm(&self) -> Algorithm {
+        match self {
+            Self::Bucket(_) => Algorithm::TokenBucket,
+            Self::Meter(_) => Algorithm::LeakyMeter,
+            Self::Queue(_) => Algorithm::LeakyQueue,
+            Self::Fixed(_) => Algorithm::FixedWindow,
+            Self::Log(_) => Algorithm::SlidingLog,
+            Self::Counter(_) => Algorithm::SlidingCounter,
+            Self::Aimd(_) => Algorithm::Aimd,
+        }
+    }
+
+    #[inline]
+    fn check(&self, now: Nanos, cost: u64) -> Decision {
+        each!(self, machine => machine.check(now, cost))
+    }
+
+    #[inline]
+    fn charge(&mut self, now: Nanos, extra: u64) {
+        each!(self, machine => machine.charge(now, extra));
+    }
+
+    fn refund(&mut self, now: Nanos, admitted_at: Nanos, cost: u64, back: u64) {
+        match self {
+            Self::Bucket(bucket) => bucket.refund(now, admitted_at, cost, back),
+            Self::Meter(meter) => meter.refund(now, admitted_at, cost, back),
+            Self::Queue(queue) => queue.refund(now, admitted_at, cost, back),
+            Self::Fixed(window) => window.refund(now, admitted_at, back),
+            Self::Log(window) => window.refund(admitted_at, back),
+            Self::Counter(window) => window.refund(now, admitted_at, back),
+            Self::Aimd(aimd) => aimd.refund(now, admitted_at, cost, back),
+        }
+    }
+
+    fn available(&self, now: Nanos) -> u64 {
+        each!(self, machine => machine.available(now))
+    }
+
     /// Units that were taken and have not come back.
     fn consumed(&self, now: Nanos) -> u64 {
         match self {
             Self::Bucket(bucket) => bucket.consumed(now),
-            Self::Meter(meter) => meter.bucket().consumed(now),
-            Self::Queue(queue) => queue.bucket().consumed(now),
+            Self::Meter(meter) => meter.consumed(now),
+            Self::Queue(queue) => queue.consumed(now),
             Self::Fixed(window) => window.used(now),
             Self::Log(window) => window.used(now),
             Self::Counter(window) => window.used(now),
             Self::Aimd(aimd) => aimd.consumed(now),
+        }
+    }
+
+    /// Changes rate, burst and window, of the algorithm that it is.
+    fn reconfigure(&mut self, now: Nanos, spec: &LimitSpec) {
+        match self {
+            Self::Bucket(bucket) => bucket.reconfigure(now, spec.rate, spec.burst),
+            Self::Meter(meter) => meter.reconfigure(now, spec.rate, spec.burst),
+            Self::Queue(queue) => queue.reconfigure(now, spec.rate, spec.burst),
+            Self::Fixed(window) => window.reconfigure(now, spec.windowed()),
+            Self::Log(window) => window.reconfigure(now, spec.windowed()),
+            Self::Counter(window) => window.reconfigure(now, spec.windowed()),
+            Self::Aimd(aimd) => aimd.reconfigure(now, spec.aimd()),
         }
     }
 }

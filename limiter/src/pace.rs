@@ -1,6 +1,7 @@
 //! A rate and a burst in the ticks of one machine word.
 
 use std::num::NonZeroU64;
+use std::time::Duration;
 
 use crate::bucket::Decision;
 use crate::clock::Nanos;
@@ -14,7 +15,7 @@ const TICKS: u64 = 16;
 ///
 /// The price of a unit is rounded up to a whole tick, so the bound on what is admitted holds as it does there, and a rate is
 /// kept short of its wish by at most a sixteenth of a nanosecond per unit: nothing at rates that divide a second, 0.006% at a
-/// million units a second, 6% at a thousand million.
+/// million units a second, 6% at a thousand million. A burst worth more than 18 years is cut to that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pace {
     /// Ticks per unit.
@@ -29,8 +30,14 @@ impl Pace {
         let ticks = u128::from(rate.period_nanos().get()) * u128::from(TICKS);
         let price = u64::try_from(ticks.div_ceil(u128::from(rate.units().get()))).unwrap_or(u64::MAX);
         let price = NonZeroU64::new(price).unwrap_or(NonZeroU64::MIN);
-        let burst = burst.get();
-        Self { price, burst, room: burst.saturating_mul(price.get()) }
+        // Half of time for the burst, half for the clock.
+        let burst = burst.get().min(u64::MAX / 2 / price).max(1);
+        Self { price, burst, room: burst * price.get() }
+    }
+
+    /// The word of a bucket that is empty now.
+    pub(crate) fn empty(&self, now: Nanos) -> u64 {
+        ticks(now).saturating_add(self.room)
     }
 
     /// What the word becomes when `cost` is taken, or why it is not.
@@ -63,9 +70,14 @@ impl Pace {
     }
 }
 
-/// Whether a word says no more than that the bucket is full.
-pub(crate) fn is_full(full_at: u64, now: Nanos) -> bool {
-    full_at <= ticks(now)
+/// How long a bucket must have been full before it is forgotten: a thread that read the clock before others, and comes later,
+/// must find it.
+pub(crate) const IDLE: Duration = Duration::from_secs(1);
+
+/// Whether a word says no more than that the bucket has been full for a while.
+pub(crate) fn is_idle(full_at: u64, now: Nanos) -> bool {
+    let idle = u64::try_from(IDLE.as_nanos()).unwrap_or(u64::MAX).saturating_mul(TICKS);
+    full_at.saturating_add(idle) <= ticks(now)
 }
 
 /// Saturates at the end of time.

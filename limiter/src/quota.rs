@@ -410,11 +410,15 @@ impl CompositeQuota {
         self.limited.then_some(self.slots.limit())
     }
 
-    /// The slowest rate of requests, in requests a second, if any is limited.
-    pub fn requests_per_second(&self) -> Option<f64> {
-        let requests =
-            |gate: &&Gate| matches!(gate.dimension(), Dimension::RequestsPerSecond | Dimension::RequestsPerMinute);
-        self.gates.iter().filter(requests).map(Gate::per_second).reduce(f64::min)
+    /// Whether anything is limited by the time.
+    pub(crate) fn limits_a_rate(&self) -> bool {
+        self.gates.iter().any(Gate::is_rate)
+    }
+
+    /// How many seconds of its scarcest rate a cost takes; a day's quota and a slope are no rates.
+    pub(crate) fn seconds_of(&self, cost: Cost) -> f64 {
+        let seconds = |gate: &Gate| cost.along(gate.dimension()) as f64 / gate.per_second();
+        self.gates.iter().filter(|gate| gate.is_rate()).map(seconds).fold(0.0, f64::max)
     }
 }
 

@@ -31,6 +31,14 @@ pub enum RateError {
 }
 
 /// `units` per `period`, both above zero, kept as the fraction it is: 522 per minute stays 522 per minute.
+///
+/// ```
+/// use limiter::{Rate, RateError};
+///
+/// assert_eq!(Rate::per_minute(60)?, Rate::per_second(1)?);
+/// assert_eq!(Rate::per_second(0), Err(RateError::ZeroUnits));
+/// # Ok::<(), RateError>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Rate {
     units: NonZeroU64,
@@ -57,7 +65,7 @@ impl Rate {
     }
 
     /// This rate times `factor` (quota x safety): exact where `factor` has at most six decimals, else below by less than a
-    /// millionth of the rate; never above.
+    /// millionth of the rate; never above. Periods of centuries are shortened by more.
     ///
     /// ```
     /// use limiter::Rate;
@@ -169,6 +177,13 @@ fn gcd(mut a: u128, mut b: u128) -> u128 {
 }
 
 /// The most that may pass at once, above zero.
+///
+/// ```
+/// use limiter::{Burst, RateError};
+///
+/// assert_eq!(Burst::new(1), Ok(Burst::ONE));
+/// assert_eq!(Burst::new(0), Err(RateError::ZeroBurst));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Burst(NonZeroU64);
 

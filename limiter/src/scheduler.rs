@@ -32,6 +32,14 @@ use crate::rate::Rate;
 use crate::waiters::{Class, Queued, Waiter, WaiterId, Waiters};
 
 /// What a scheduler is made from.
+///
+/// ```
+/// use limiter::{Rate, SchedulerSpec};
+///
+/// let spec = SchedulerSpec { retry_pace: Some(Rate::per_second(2)?), ..SchedulerSpec::default() };
+/// assert_eq!(spec.release.as_secs(), 15);
+/// # Ok::<(), limiter::RateError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct SchedulerSpec {
     /// The upstream's limits.
@@ -46,7 +54,8 @@ pub struct SchedulerSpec {
     pub max_wait: Option<Duration>,
     /// The pace of retries and replays, evenly spaced whatever the quota allows (L2); `None`: the quota's.
     pub retry_pace: Option<Rate>,
-    /// Over how long what was held comes back after an outage (B5).
+    /// Over how long batch work and retries come back after an outage (B5): by the quota's rates, or, where none is limited, by
+    /// its slots. Zero: at once.
     pub release: Duration,
     /// For what is random by design: those who share an upstream need different ones.
     pub seed: u64,
@@ -228,6 +237,8 @@ pub struct Scheduler {
     queue_depth: usize,
     max_wait: Option<Duration>,
     held_until: Nanos,
+    /// Somebody may wait who no longer fits at all.
+    unfit: bool,
 }
 
 impl Scheduler {
@@ -242,11 +253,17 @@ impl Scheduler {
             queue_depth: spec.queue_depth,
             max_wait: spec.max_wait,
             held_until: Nanos::ZERO,
+            unfit: false,
         }
     }
 
     /// Asks for a call: granted at once only if it is its turn and it fits.
     pub fn offer(&mut self, now: Nanos, ask: Ask) -> Offer {
+        // While it is closed no time changes it; else an outage may have ended since anybody looked.
+        if self.breaker.closed_generation().is_none() {
+            self.breaker.tick(now);
+            self.watch(now);
+        }
         if self.waiters.is_empty() && self.pace.opens(ask.class, now, &self.quota).is_none() {
             match self.grant(now, ask, Duration::ZERO) {
                 Ok(permit) => return Offer::Granted(permit),
@@ -306,6 +323,14 @@ impl Scheduler {
             self.waiters.remove(late.id);
             decided.push((late.id, Err(Refusal::WaitedTooLong)));
         }
+        if std::mem::take(&mut self.unfit) {
+            let never = |waiter: &Waiter| Some((waiter.id, self.quota.never(waiter.cost)?));
+            let unfit: Vec<_> = self.waiters.all().filter_map(never).collect();
+            for (id, dimension) in unfit {
+                self.waiters.remove(id);
+                decided.push((id, Err(Refusal::Never(dimension))));
+            }
+        }
         while let Some(head) = self.chosen(now) {
             match self.grant_waiter(now, head) {
                 Ok(permit) => decided.push((head.id, Ok(permit))),
@@ -321,13 +346,16 @@ impl Scheduler {
 
     /// When to poll if nothing else happens until then: `now`, if somebody can be decided about already.
     pub fn next_wake(&self, now: Nanos) -> Option<Nanos> {
+        if self.unfit {
+            return Some(now);
+        }
         let head = self.chosen(now).and_then(|head| match self.obstacle(now, head.cost) {
             None | Some(Obstacle::Refusal(_)) => Some(now),
             Some(Obstacle::Until(at)) => Some(at),
             Some(Obstacle::Settlement) => None,
         });
         let paced = self.waiters.heads().filter_map(|head| self.pace.opens(head.class, now, &self.quota));
-        let deadlines = self.waiters.heads().filter_map(|head| self.deadline(head));
+        let deadlines = self.waiters.oldest().filter_map(|waiter| self.deadline(&waiter));
         head.into_iter().chain(paced).chain(deadlines).chain(self.breaker.next_change(now)).min()
     }
 
@@ -338,7 +366,7 @@ impl Scheduler {
 
     /// Holds everything until `until`: an upstream's own Retry-After, or an operator's pause. Of two that overlap the later
     /// deadline holds. Who waits stays waiting.
-    pub fn hold(&mut self, _now: Nanos, until: Nanos) {
+    pub fn hold(&mut self, until: Nanos) {
         self.held_until = self.held_until.max(until);
     }
 
@@ -385,6 +413,7 @@ impl Scheduler {
         self.pace.reconfigure(spec, now);
         self.queue_depth = spec.queue_depth;
         self.max_wait = spec.max_wait;
+        self.unfit = !self.waiters.is_empty();
     }
 
     /// How everything stands.
@@ -410,9 +439,9 @@ impl Scheduler {
         self.max_wait.map(|longest| waiter.since + longest)
     }
 
-    /// A head that has waited for too long. Within a class those behind it came later.
+    /// Somebody who has waited for too long.
     fn late(&self, now: Nanos) -> Option<Waiter> {
-        self.waiters.heads().find(|head| self.deadline(head).is_some_and(|at| at <= now)).copied()
+        self.waiters.oldest().find(|waiter| self.deadline(waiter).is_some_and(|at| at <= now))
     }
 
     /// Why no waiting will help, if so.
@@ -475,13 +504,13 @@ impl Scheduler {
             }
         };
         self.credits.granted(class);
-        self.pace.granted(class, now, &self.quota);
+        self.pace.granted(class, cost, now, &self.quota);
         Ok(Permit { admitted_at: now, cost, class, generation, probe, waited })
     }
 
     /// Notes an outage, and its end: from then on what was held comes back by slope.
     fn watch(&mut self, now: Nanos) {
-        self.pace.watch(self.breaker.closed_generation().is_some(), self.breaker.check(now), now);
+        self.pace.watch(self.breaker.holds_back(now), now);
     }
 }
 

@@ -47,6 +47,9 @@
 //! claim too much cannot break the rule, and at most `2R/n` with `n` the engines heard of so far: there are at least so many, so
 //! this takes from nobody what the ceiling allows. The truth needs neither bound, since true claims were handed out under the
 //! same rule. The first split is made when learning ends.
+//!
+//! A static split does not learn: it gives each engine what it gave it before. Whoever changes from one way of splitting to the
+//! other, or the number of engines, while the book is not running, waits for one lease first.
 
 #[cfg(test)]
 mod laws;

@@ -4,7 +4,8 @@
 //! the rate is everybody's floor; the other half goes to those with work, in proportion to it, as far as their ceilings allow.
 //! What no ceiling lets through stays unsplit: it can be borrowed by whoever asks.
 
-/// The shares of engines with these queue depths, in their order, in the unit of `rate`. With all queues empty each has `R/N`.
+/// The shares of engines with these queue depths, in their order, in the unit of `rate`, up to the rounding of floats (a
+/// [`ShareBook`](crate::ShareBook) splits in whole numbers). With all queues empty each has `R/N`.
 ///
 /// ```
 /// let shares = limiter::shares(600.0, &[90, 10, 0]);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::bucket::Decision;
 use crate::clock::Nanos;
 
-/// A slope.
+/// A slope: so many units a step always, so many more than the step before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlopeSpec {
     /// Units that every step may take, whatever the one before it took.
@@ -36,7 +36,8 @@ impl SlopeSpec {
 ///
 /// Guarantees: no step takes more than that; steps are counted from the slope's beginning. It falls as fast as the load does: a
 /// step in which nothing was taken leaves no more than `base`. It says nothing of how high the rate may be: that is what the
-/// limits beside it are for. A clock that steps back stays in the step it was in.
+/// limits beside it are for. A cost above `base` is never granted: whether a load will have climbed high enough for it, nobody
+/// knows. A clock that steps back stays in the step it was in.
 ///
 /// ```
 /// use limiter::{Decision, Nanos, Slope, SlopeSpec};
@@ -47,7 +48,8 @@ impl SlopeSpec {
 /// let mut slope = Slope::new(SlopeSpec::per_second(two, NonZeroU64::MIN), second(0));
 /// assert_eq!(slope.take(second(0), 2), Decision::Granted);
 /// assert_eq!(slope.take(second(0), 1), Decision::NotUntil(second(1)));
-/// assert_eq!(slope.take(second(1), 3), Decision::Granted);
+/// assert_eq!((slope.take(second(1), 2), slope.take(second(1), 1)), (Decision::Granted, Decision::Granted));
+/// assert_eq!(slope.take(second(1), 1), Decision::NotUntil(second(2)), "three are one more than two");
 /// # Ok::<(), &str>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -66,15 +68,14 @@ impl Slope {
         Self { spec, began: now.as_u64(), before: 0, taken: 0 }
     }
 
-    /// What [`take`](Self::take) would answer. A cost above `base` may be told to wait for a step that allows it only while the
-    /// load lasts; it is `Never` where even the next step could not allow it.
+    /// What [`take`](Self::take) would answer.
     pub fn check(&self, now: Nanos, cost: u64) -> Decision {
-        let this = self.at(now);
-        if this.taken.checked_add(cost).is_some_and(|taken| taken <= this.allowed()) {
-            return Decision::Granted;
+        if cost > self.spec.base.get() {
+            return Decision::Never;
         }
-        let next = Self { before: this.taken, ..this.clone() };
-        if cost <= next.allowed() { Decision::NotUntil(this.ends()) } else { Decision::Never }
+        let this = self.at(now);
+        let fits = this.taken.checked_add(cost).is_some_and(|taken| taken <= this.allowed());
+        if fits { Decision::Granted } else { Decision::NotUntil(this.ends()) }
     }
 
     /// Takes `cost` if it fits; else changes nothing.
@@ -107,11 +108,6 @@ impl Slope {
         this.allowed().saturating_sub(this.taken)
     }
 
-    /// When the step of now ends.
-    pub fn ends_after(&self, now: Nanos) -> Nanos {
-        self.at(now).ends()
-    }
-
     /// What this step may take in all.
     pub fn allowed_at(&self, now: Nanos) -> u64 {
         self.at(now).allowed()
@@ -122,10 +118,19 @@ impl Slope {
         self.spec
     }
 
-    /// Changes the slope. **Consumption is kept**: what was taken in this step and the one before counts under the new one.
+    /// Changes the slope. **Consumption is kept**: what was taken in this step and the one before counts under the new one; where
+    /// the step's length changes, in a step that begins now.
     pub fn reconfigure(&mut self, now: Nanos, spec: SlopeSpec) {
         *self = self.at(now);
+        if spec.step != self.spec.step {
+            self.began = self.began.max(now.as_u64());
+        }
         self.spec = spec;
+    }
+
+    /// Units a second that are always allowed.
+    pub(crate) fn per_second(&self) -> f64 {
+        self.spec.base.get() as f64 * 1e9 / self.spec.nanos() as f64
     }
 
     fn allowed(&self) -> u64 {
@@ -185,12 +190,21 @@ mod tests {
     }
 
     #[test]
-    fn what_no_step_could_allow_is_never() {
+    fn a_cost_above_the_base_is_never_however_high_the_load() {
         let mut slope = slope(10, 3);
-        assert_eq!(slope.check(ms(0), 11), Decision::Never);
-        assert_eq!(slope.take(ms(0), 9), Decision::Granted);
-        assert_eq!(slope.check(ms(0), 12), Decision::NotUntil(ms(1_000)));
-        assert_eq!(slope.check(ms(0), 13), Decision::Never);
+        assert_eq!(greedy(&mut slope, 0..3), [10, 13, 16]);
+        assert_eq!(slope.check(ms(3_000), 11), Decision::Never);
+        assert_eq!(slope.check(ms(3_000), 10), Decision::Granted);
+    }
+
+    #[test]
+    fn a_shorter_step_forgets_nothing() {
+        let slope_of = |step| SlopeSpec { step, ..slope(10, 3).spec() };
+        let mut slope = Slope::new(slope_of(Duration::from_mins(1)), ms(0));
+        assert_eq!(slope.take(ms(29_999), 10), Decision::Granted);
+        slope.reconfigure(ms(29_999), slope_of(Duration::from_secs(1)));
+        assert_eq!(slope.available(ms(29_999)), 0);
+        assert_eq!(slope.available(ms(30_999)), 13);
     }
 
     #[test]

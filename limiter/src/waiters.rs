@@ -71,6 +71,9 @@ impl Queued {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Waiters {
     next: u64,
+    /// When the last one came, and whether anybody of those who wait came by an earlier clock than one before.
+    latest: Nanos,
+    disordered: bool,
     interactive: BTreeMap<WaiterId, Waiter>,
     batch: BTreeMap<WaiterId, Waiter>,
     retry: BTreeMap<WaiterId, Waiter>,
@@ -80,6 +83,8 @@ impl Waiters {
     pub(crate) fn push(&mut self, class: Class, cost: Cost, since: Nanos) -> WaiterId {
         let id = WaiterId(self.next);
         self.next += 1;
+        self.disordered = !self.is_empty() && (self.disordered || since < self.latest);
+        self.latest = since;
         self.queue_mut(class).insert(id, Waiter { id, class, cost, since });
         id
     }
@@ -92,6 +97,20 @@ impl Waiters {
     /// Each class's longest waiting, in order of priority.
     pub(crate) fn heads(&self) -> impl Iterator<Item = &Waiter> {
         Class::ALL.into_iter().filter_map(|class| self.queue(class).values().next())
+    }
+
+    /// Who has waited longest in each class: its head, unless the clock has stepped back while they came.
+    pub(crate) fn oldest(&self) -> impl Iterator<Item = Waiter> {
+        Class::ALL.into_iter().filter_map(|class| {
+            let queue = self.queue(class);
+            let oldest = if self.disordered { queue.values().min_by_key(|w| w.since) } else { queue.values().next() };
+            oldest.copied()
+        })
+    }
+
+    /// Everybody.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Waiter> {
+        Class::ALL.into_iter().flat_map(|class| self.queue(class).values())
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -48,7 +48,7 @@ fn every_algorithm() {
 
 #[test]
 fn what_threads_share() {
-    let bucket = AtomicBucket::full(rate(), burst(), Nanos::ZERO);
+    let bucket = AtomicBucket::full(rate(), burst());
     assert_eq!(allocations(|now| granted(bucket.take(now, 1))), 0);
 
     let slots = Slots::new(NonZeroU32::MIN);

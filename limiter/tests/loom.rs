@@ -25,7 +25,7 @@ fn together<T: Send + Sync + 'static>(shared: Arc<T>, work: fn(&T)) {
 #[test]
 fn a_bucket_gives_exactly_what_it_holds() {
     loom::model(|| {
-        let bucket = AtomicBucket::full(Rate::per_second(1).unwrap(), Burst::new(3).unwrap(), Nanos::ZERO);
+        let bucket = AtomicBucket::full(Rate::per_second(1).unwrap(), Burst::new(3).unwrap());
         let shared = Arc::new((bucket, AtomicU32::new(0)));
         together(Arc::clone(&shared), |(bucket, granted)| {
             for _ in 0..2 {

@@ -59,6 +59,9 @@ impl Bench {
 /// The benches that cargo knows, so that a new one needs no word here.
 fn benches() -> Result<Vec<Bench>> {
     let output = cargo(&["metadata", "--format-version", "1", "--no-deps"]).output()?;
+    if !output.status.success() {
+        bail!("`cargo metadata` failed: {}", String::from_utf8_lossy(&output.stderr));
+    }
     let metadata: Value = serde_json::from_slice(&output.stdout).context("`cargo metadata` does not answer in JSON")?;
     let mut benches = Vec::new();
     for package in metadata["packages"].as_array().into_iter().flatten() {

@@ -39,7 +39,7 @@ fn quota() -> Quota {
 pub(crate) fn direct(turns: &mut Turns) -> Result<()> {
     let (rate, burst) = plenty()?;
     let clock = CounterClock::new();
-    let ours = AtomicBucket::full(rate, burst, clock.now());
+    let ours = AtomicBucket::full(rate, burst);
     let theirs = RateLimiter::direct(quota());
     let our_call = || done(ours.take(clock.now(), 1));
     let their_call = || done(theirs.check());
@@ -47,7 +47,7 @@ pub(crate) fn direct(turns: &mut Turns) -> Result<()> {
     turns.pair("governor direct 2t", EVEN, &|n| both(n, |_| our_call), &|n| both(n, |_| their_call))?;
 
     let clock = Arc::new(ManualClock::default());
-    let ours = AtomicBucket::full(rate, burst, clock.now());
+    let ours = AtomicBucket::full(rate, burst);
     let theirs = RateLimiter::direct_with_clock(quota(), FakeRelativeClock::default());
     let our_call = || done(ours.take(clock.now(), 1));
     let their_call = || done(theirs.check());
@@ -119,6 +119,17 @@ pub(crate) fn breaker(turns: &mut Turns) -> Result<()> {
     let recloser_call = || done(recloser.call(|| black_box(Ok::<(), ()>(()))));
     let failsafe = failsafe::Config::new().build();
     let failsafe_call = || done(failsafe.call(|| black_box(Ok::<(), ()>(()))));
+    // What it costs where successes can't be counted without the lock: told, without a goal.
+    let timed = SharedBreaker::new(BreakerSpec::default());
+    let timed_call = || {
+        if let Admission::Closed { generation } = timed.admit(|| clock.now()) {
+            let _done = black_box(Ok::<(), ()>(()));
+            timed.record(|| clock.now(), generation, false, Signal::Success, Duration::ZERO);
+        }
+    };
+    turns.pair("recloser 1t: ours over a window of time", None, &|n| alone(n, timed_call), &|n| {
+        alone(n, recloser_call)
+    })?;
     turns.pair("recloser 1t", EVEN, &|n| alone(n, our_call), &|n| alone(n, recloser_call))?;
     turns.pair("recloser 2t", EVEN, &|n| both(n, |_| our_call), &|n| both(n, |_| recloser_call))?;
     turns.pair("failsafe 1t", EVEN, &|n| alone(n, our_call), &|n| alone(n, failsafe_call))?;

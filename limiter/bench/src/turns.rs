@@ -53,8 +53,14 @@ impl Turns {
     ) -> Result<()> {
         let mut rounds = Vec::new();
         for round in 0..self.rounds {
-            let ours = self.one(&format!("ours/{name}"), round, ours)?;
-            let theirs = self.one(name, round, theirs)?;
+            // Nobody always goes first.
+            let (ours, theirs) = if round % 2 == 0 {
+                let ours = self.one(&format!("ours/{name}"), round, ours)?;
+                (ours, self.one(name, round, theirs)?)
+            } else {
+                let theirs = self.one(name, round, theirs)?;
+                (self.one(&format!("ours/{name}"), round, ours)?, theirs)
+            };
             rounds.push((ours / theirs, ours, theirs));
         }
         rounds.sort_by(|a, b| a.0.total_cmp(&b.0));

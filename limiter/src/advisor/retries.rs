@@ -175,7 +175,8 @@ impl fmt::Display for RetryAdvice {
         if retries == 0 {
             return write!(
                 f,
-                "A second attempt would not end within the {target} of the target, so there are no retries."
+                "Two attempts, with time enough for calls of twice the mean, would not end within the {target} of the target, so there \
+                 are no retries."
             );
         }
         let waits: Vec<_> = (1..=retries).map(|attempt| words::time(self.backoff.delay(attempt))).collect();

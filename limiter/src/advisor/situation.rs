@@ -11,8 +11,7 @@ use crate::rate::Rate;
 pub struct Situation {
     /// R: the provider's quota of requests, as written in the contract.
     pub quota: Rate,
-    /// N: engines that call, each one call at a time. Where that is not known, `NonZeroU32::MAX` leaves the burst to the
-    /// other limits.
+    /// N: engines that call, each one call at a time. Where that is not known, the most that there may be.
     pub engines: NonZeroU32,
     /// T: mean time of a call. Zero counts as not measured: such calls could ask for any rate.
     pub mean_call: Duration,

@@ -17,7 +17,7 @@ fn burst(units: u64) -> Burst {
 
 #[test]
 fn a_full_burst_passes_one_by_one_even_where_a_price_is_no_whole_tick() {
-    let bucket = AtomicBucket::full(Rate::per_second(3).unwrap(), burst(1_000), ms(0));
+    let bucket = AtomicBucket::full(Rate::per_second(3).unwrap(), burst(1_000));
     assert!((0..1_000).all(|_| bucket.take(ms(0), 1) == Decision::Granted));
     assert!(matches!(bucket.take(ms(0), 1), Decision::NotUntil(_)));
 }
@@ -33,7 +33,7 @@ fn what_it_refuses_fits_when_it_says_and_not_before() {
 
 #[test]
 fn case_24_glide_mq_281_never_above_capacity_and_fraction_kept() {
-    let bucket = AtomicBucket::full(Rate::per_second(1).unwrap(), burst(2), ms(0));
+    let bucket = AtomicBucket::full(Rate::per_second(1).unwrap(), burst(2));
     assert_eq!(bucket.take(ms(3_600_000), 2), Decision::Granted, "an hour idle is no more than full");
     assert_ne!(bucket.take(ms(3_600_000), 1), Decision::Granted);
     assert_eq!(bucket.take(ms(3_601_900), 1), Decision::Granted, "1.9 are back");
@@ -51,16 +51,21 @@ fn case_35_redis_cell_54_new_rate_counts_from_now_and_consumption_is_kept() {
 }
 
 #[test]
-fn a_burst_of_more_than_36_years_is_not_a_door_without_a_limit() {
-    let bucket = AtomicBucket::full(Rate::per(1, Duration::from_hours(24)).unwrap(), burst(u64::MAX), ms(0));
-    let taken = (0..20).take_while(|_| bucket.take(ms(0), 1_000) == Decision::Granted).count();
-    assert!(taken < 14, "{taken} times a thousand days are more than 36 years");
+fn a_burst_of_more_than_18_years_is_cut_and_not_a_door_without_a_limit() {
+    let daily = Rate::per(1, Duration::from_hours(24)).unwrap();
+    let bucket = AtomicBucket::full(daily, burst(u64::MAX));
+    let held = bucket.available(ms(0));
+    assert!((6_600..6_700).contains(&held), "{held} days are 18 years");
+    assert_eq!(bucket.take(ms(0), held + 1), Decision::Never);
+    assert_eq!(bucket.take(ms(0), held), Decision::Granted);
+    assert!(matches!(bucket.take(ms(0), 1), Decision::NotUntil(_)));
     assert_eq!(bucket.take(Nanos::MAX, 1), Decision::NotUntil(Nanos::MAX));
+    assert_eq!(AtomicBucket::empty(daily, burst(20_000), ms(0)).available(ms(0)), 0);
 }
 
 #[test]
 fn threads_together_get_what_one_alone_would() {
-    let bucket = AtomicBucket::full(Rate::per_second(1).unwrap(), burst(10_000), ms(0));
+    let bucket = AtomicBucket::full(Rate::per_second(1).unwrap(), burst(10_000));
     let granted = Count::new(0);
     thread::scope(|scope| {
         for _ in 0..4 {
@@ -85,7 +90,7 @@ proptest! {
         steps in prop::collection::vec((0u64..400, 1u64..22, any::<bool>()), 1..200),
     ) {
         let rate = Rate::per_second(rate).unwrap();
-        let bucket = AtomicBucket::full(rate, burst(size), ms(0));
+        let bucket = AtomicBucket::full(rate, burst(size));
         let mut exact = TokenBucket::full(rate, burst(size), ms(0));
         let mut now = 0;
         for (step, cost, back) in steps {
@@ -103,7 +108,7 @@ proptest! {
         steps in prop::collection::vec((0u64..2_000_000, 1u64..50, any::<bool>()), 1..120),
     ) {
         let rate = Rate::per(units, Duration::from_secs(seconds)).unwrap();
-        let bucket = AtomicBucket::full(rate, burst(size), ms(0));
+        let bucket = AtomicBucket::full(rate, burst(size));
         let mut now = 0_u64;
         let mut grants: Vec<(u64, u64)> = Vec::new();
         for (step, cost, back) in steps {
@@ -131,7 +136,7 @@ proptest! {
     fn consumption_is_kept_whatever_the_pace_was(
         before in (1u64..1_000_000, 1u64..100), after in (1u64..1_000_000, 1u64..100), taken in 0u64..100,
     ) {
-        let mut bucket = AtomicBucket::full(Rate::per_second(before.0).unwrap(), burst(before.1), ms(9));
+        let mut bucket = AtomicBucket::full(Rate::per_second(before.0).unwrap(), burst(before.1));
         let taken = taken.min(before.1);
         let _granted = bucket.take(ms(9), taken);
         bucket.reconfigure(ms(9), Rate::per_second(after.0).unwrap(), burst(after.1));

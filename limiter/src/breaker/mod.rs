@@ -31,9 +31,13 @@ pub use shared::SharedBreaker;
 pub use spec::{BreakerSpec, Kind, MinSamples, Probes, SlowRule, SpecError, Window};
 pub use view::{Admission, BreakerView, Cause, Computed, Forced, Outlook, Signal, Status, Transition};
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use crate::clock::Nanos;
+
+/// Changes remembered until somebody asks.
+const TRANSITIONS: usize = 256;
 
 #[derive(Clone, Debug)]
 enum State {
@@ -83,8 +87,11 @@ pub struct Breaker {
     state: State,
     generation: u64,
     forced: Forced,
+    /// What was forced when it was tripped, to which it returns when the trip expires.
+    beneath: Forced,
     cause: Option<Cause>,
-    transitions: Vec<Transition>,
+    /// Those that nobody has asked for yet, the oldest first.
+    transitions: VecDeque<Transition>,
 }
 
 impl Breaker {
@@ -95,8 +102,9 @@ impl Breaker {
             state: State::Closed(ClosedState::new(&spec)),
             generation: 0,
             forced: Forced::None,
+            beneath: Forced::None,
             cause: None,
-            transitions: Vec::new(),
+            transitions: VecDeque::new(),
         }
     }
 
@@ -161,6 +169,15 @@ impl Breaker {
         }
     }
 
+    /// Whether calls are refused, or probed one by one: what waits must wait.
+    pub(crate) fn holds_back(&self, now: Nanos) -> bool {
+        match self.forced_at(now) {
+            Forced::ForcedOpen { .. } => true,
+            Forced::Disabled | Forced::MetricsOnly => false,
+            Forced::None => !matches!(self.state, State::Closed(_)),
+        }
+    }
+
     /// The generation to admit calls under, while it is closed and nobody has forced anything.
     #[inline]
     pub(crate) fn closed_generation(&self) -> Option<u64> {
@@ -199,7 +216,7 @@ impl Breaker {
         if let Forced::ForcedOpen { until: Some(until) } = self.forced
             && now >= until
         {
-            self.force(until, Forced::None, Cause::ForceExpired);
+            self.force(until, self.beneath, Cause::ForceExpired);
         }
         if let State::HalfOpen(half_open) = &self.state
             && let Some(deadline) = half_open.deadline()
@@ -229,12 +246,15 @@ impl Breaker {
         computed.into_iter().chain(forced).min()
     }
 
-    /// Opens it by hand (B6), over whatever is computed. Of two that overlap the later deadline holds; `None` is the latest.
+    /// Opens it by hand (B6), over whatever is computed or forced, and returns to that when its time is over. Of two that overlap the later deadline holds; `None` is the latest.
     pub fn trip(&mut self, now: Nanos, until: Option<Nanos>) {
         self.tick(now);
         let until = match self.forced {
             Forced::ForcedOpen { until: earlier } => earlier.zip(until).map(|(a, b)| a.max(b)),
-            Forced::None | Forced::Disabled | Forced::MetricsOnly => until,
+            beneath @ (Forced::None | Forced::Disabled | Forced::MetricsOnly) => {
+                self.beneath = beneath;
+                until
+            }
         };
         self.force(now, Forced::ForcedOpen { until }, Cause::ByHand);
     }
@@ -257,8 +277,12 @@ impl Breaker {
         self.force(now, Forced::MetricsOnly, Cause::ByHand);
     }
 
-    /// Changes the settings. An open breaker keeps its deadline; counts start anew if the window's length changed.
+    /// Changes the settings. An open breaker keeps its deadline, a half-open one its probes that are out; counts start anew if
+    /// the window changed.
     pub fn reconfigure(&mut self, spec: BreakerSpec) {
+        if let State::HalfOpen(half_open) = &mut self.state {
+            half_open.reconfigure(spec.probes);
+        }
         if spec.window != self.spec.window
             && let State::Closed(closed) = &mut self.state
         {
@@ -295,9 +319,9 @@ impl Breaker {
         }
     }
 
-    /// The changes since this was last asked, oldest first.
+    /// The changes since this was last asked, oldest first; the latest 256, if nobody asked for as long.
     pub fn take_transitions(&mut self) -> Vec<Transition> {
-        std::mem::take(&mut self.transitions)
+        std::mem::take(&mut self.transitions).into()
     }
 
     fn phase(&self, now: Nanos) -> Phase {
@@ -314,7 +338,7 @@ impl Breaker {
 
     fn forced_at(&self, now: Nanos) -> Forced {
         match self.forced {
-            Forced::ForcedOpen { until: Some(until) } if now >= until => Forced::None,
+            Forced::ForcedOpen { until: Some(until) } if now >= until => self.beneath,
             forced => forced,
         }
     }
@@ -362,7 +386,10 @@ impl Breaker {
     fn note(&mut self, at: Nanos, from: Status, cause: Cause) {
         let to = self.status();
         if from != to {
-            self.transitions.push(Transition { at, from, to, cause });
+            if self.transitions.len() == TRANSITIONS {
+                self.transitions.pop_front();
+            }
+            self.transitions.push_back(Transition { at, from, to, cause });
         }
     }
 }

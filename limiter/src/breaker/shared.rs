@@ -25,9 +25,11 @@ const GENERATION: u64 = 1 << 32;
 /// generation (32 bits) | successes (30 bits) | counts | passes
 /// ```
 ///
-/// A healthy upstream costs a load for each admission and a compare-and-swap for each success. A failure, a slow call, a probe
-/// and everything while the breaker is not closed take the lock, and hand over the successes first: so they are counted before
-/// the failure that came after them. Guarantees:
+/// While it is closed an admission is a load. A success is a compare-and-swap, if the window is one of calls
+/// ([`Window::Calls`](super::Window)) and nothing in it has failed or was slow; a window of time, the default, needs the time, and
+/// takes the lock for each. A failure, a slow call, a probe, every result until the last failure has left the window, and
+/// everything while the breaker is not closed take the lock, and hand over the successes first: so they are counted before the
+/// failure that came after them. Guarantees:
 /// - It decides as a [`Breaker`] would that heard the same results in the same order. Successes are counted in the word only
 ///   while nothing in the window has failed and the window is one of calls ([`Window::Calls`](super::Window)): then no number of
 ///   successes can change a decision, nor does it matter when they came.
@@ -35,16 +37,19 @@ const GENERATION: u64 = 1 << 32;
 /// - No time is read where none is needed: `now` is a function.
 ///
 /// ```
-/// use limiter::{Admission, BreakerSpec, Nanos, SharedBreaker, Signal};
+/// use limiter::{Admission, BreakerSpec, Nanos, SharedBreaker, Signal, Window};
+/// use std::num::NonZeroU32;
 /// use std::time::Duration;
 ///
-/// let breaker = SharedBreaker::new(BreakerSpec::default());
+/// let hundred = NonZeroU32::new(100).ok_or("zero")?;
+/// let breaker = SharedBreaker::new(BreakerSpec { window: Window::Calls(hundred), ..BreakerSpec::default() });
 /// let now = || Nanos::ZERO;
 /// for _ in 0..10 {
 ///     let Admission::Closed { generation } = breaker.admit(now) else { break };
 ///     breaker.record(now, generation, false, Signal::ServerError, Duration::ZERO);
 /// }
 /// assert!(matches!(breaker.admit(now), Admission::Refused { .. }));
+/// # Ok::<(), &str>(())
 /// ```
 #[derive(Debug)]
 #[repr(align(128))] // Cache lines of its own, or a neighbour's writes would slow it down.
@@ -120,7 +125,7 @@ impl SharedBreaker {
     fn count(&self, generation: u64) -> bool {
         let mut word = self.word.load(Ordering::Acquire);
         while word & COUNTS != 0 && word / GENERATION == generation {
-            // More than the longest window can hold says no more.
+            // Nobody counts so far between two failures; if so, the rest says no more than that all is well.
             if word & SUCCESSES == SUCCESSES {
                 return true;
             }

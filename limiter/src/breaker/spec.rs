@@ -83,7 +83,7 @@ impl Kind {
 pub enum Window {
     /// The calls of this long; it slides by a tenth of it.
     Time(Duration),
-    /// This many calls, however long ago: right where calls are few and far between.
+    /// This many calls, however long ago: right where calls are few and far between. Two bits of memory for each.
     Calls(NonZeroU32),
 }
 
@@ -98,6 +98,21 @@ pub struct SlowRule {
 }
 
 /// A breaker's settings.
+///
+/// ```
+/// use limiter::{BreakerSpec, Kind, Probes, Ratio, SlowRule, Window};
+/// use std::num::NonZeroU32;
+/// use std::time::Duration;
+///
+/// let spec = BreakerSpec {
+///     window: Window::Calls(NonZeroU32::new(100).ok_or("zero")?),
+///     slow: Some(SlowRule { longer_than: Duration::from_secs(20), rate: Ratio::new(0.5)? }),
+///     probes: Probes::new(1)?,
+///     ..BreakerSpec::of(Kind::Query)
+/// };
+/// assert_eq!(spec.failure_rate, Ratio::QUERY);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BreakerSpec {
     /// Which results are failures.

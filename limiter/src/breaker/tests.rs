@@ -360,6 +360,54 @@ fn a_probe_that_says_nothing_to_its_kind_gives_its_slot_back() {
 }
 
 #[test]
+fn each_probe_has_its_whole_time() {
+    // Calls of 40 s, of which two overlap.
+    let mut breaker = opened(BreakerSpec { probes: Probes::new(2).unwrap(), ..BreakerSpec::default() });
+    let Admission::Probe { generation } = breaker.admit(ms(60_000)) else { panic!("no probe") };
+    assert!(matches!(breaker.admit(ms(90_000)), Admission::Probe { .. }));
+    breaker.record(ms(100_000), generation, true, Signal::Success, Duration::ZERO);
+    assert_eq!(computed(&breaker, ms(149_999)), Computed::HalfOpen, "the second has until 150 s");
+    breaker.record(ms(130_000), generation, true, Signal::Success, Duration::ZERO);
+    assert_eq!(computed(&breaker, ms(130_000)), Computed::Closed);
+}
+
+#[test]
+fn probes_that_say_nothing_do_not_put_off_the_one_that_hangs() {
+    let mut breaker = opened(BreakerSpec { probes: Probes::new(2).unwrap(), ..BreakerSpec::default() });
+    let Admission::Probe { generation } = breaker.admit(ms(60_000)) else { panic!("no probe") };
+    for at in 61..120 {
+        assert!(matches!(breaker.admit(ms(at * 1_000)), Admission::Probe { .. }));
+        breaker.record(ms(at * 1_000), generation, true, Signal::Ignored, Duration::ZERO);
+    }
+    breaker.tick(ms(120_000));
+    assert_eq!(breaker.state(ms(120_000)).cause, Some(Cause::HalfOpenTimeout));
+}
+
+#[test]
+fn a_trip_that_expires_leaves_what_lay_beneath_it() {
+    let mut breaker = Breaker::new(BreakerSpec::default());
+    breaker.metrics_only(ms(0));
+    breaker.trip(ms(0), Some(ms(1_000)));
+    breaker.tick(ms(1_000));
+    assert_eq!(breaker.state(ms(1_000)).forced, Forced::MetricsOnly, "until somebody resets it");
+    breaker.reset(ms(2_000));
+    assert_eq!(breaker.state(ms(2_000)).forced, Forced::None);
+}
+
+#[test]
+fn fewer_probes_hold_at_once_and_what_nobody_asks_for_does_not_pile_up() {
+    let mut breaker = opened(BreakerSpec { probes: Probes::new(5).unwrap(), ..BreakerSpec::default() });
+    assert!(matches!(breaker.admit(ms(60_000)), Admission::Probe { .. }));
+    breaker.reconfigure(BreakerSpec { probes: Probes::new(1).unwrap(), ..BreakerSpec::default() });
+    assert_eq!(breaker.admit(ms(60_000)), Admission::ProbesTaken);
+    for at in 0..10_000 {
+        breaker.trip(ms(100_000 + at), None);
+        breaker.reset(ms(100_000 + at));
+    }
+    assert_eq!(breaker.take_transitions().len(), 256);
+}
+
+#[test]
 fn one_that_fails_never_blocks_another() {
     let spec = BreakerSpec::default();
     let (failing, mut healthy) = (opened(spec), Breaker::new(spec));

@@ -45,7 +45,7 @@ impl Gate {
             Some(Self { dimension, counts: Counts::Limit(limit) })
         });
         let day = spec.requests_per_day.map(|DaySpec { limit, ends }| {
-            let mut window = FixedWindow::new(WindowSpec::new(limit, DAY), ends);
+            let mut window = FixedWindow::new(WindowSpec::new(limit, DAY), now, ends);
             if fill == Fill::Empty {
                 window.restore(now, limit.get());
             }
@@ -65,11 +65,7 @@ impl Gate {
         match &self.counts {
             Counts::Limit(limit) => limit.check(now, cost),
             Counts::Day(window) => window.check(now, cost),
-            // A step that can't allow it may be followed by one that can.
-            Counts::Slope(slope) => match slope.check(now, cost) {
-                Decision::Never => Decision::NotUntil(slope.ends_after(now)),
-                decision => decision,
-            },
+            Counts::Slope(slope) => slope.check(now, cost),
         }
     }
 
@@ -97,13 +93,18 @@ impl Gate {
         }
     }
 
-    /// The most that may be taken at once. A slope's is not known: it depends on what comes before.
+    /// The most that may be taken at once.
     pub(super) fn capacity(&self) -> u64 {
         match &self.counts {
             Counts::Limit(limit) => limit.capacity(),
             Counts::Day(window) => window.spec().limit.get(),
-            Counts::Slope(_) => u64::MAX,
+            Counts::Slope(slope) => slope.spec().base.get(),
         }
+    }
+
+    /// Whether it flows: a day's quota comes at once, a slope limits a rise.
+    pub(super) const fn is_rate(&self) -> bool {
+        matches!(self.counts, Counts::Limit(_))
     }
 
     /// Units a second.
@@ -111,7 +112,7 @@ impl Gate {
         match &self.counts {
             Counts::Limit(limit) => limit.rate().per_second_f64(),
             Counts::Day(window) => window.spec().limit.get() as f64 / DAY.as_secs_f64(),
-            Counts::Slope(slope) => slope.spec().base.get() as f64 / slope.spec().step.as_secs_f64(),
+            Counts::Slope(slope) => slope.per_second(),
         }
     }
 

@@ -1,11 +1,10 @@
 //! What holds back a class beside the quota: the even spacing of retries (L2), and the slope after an outage (B5).
 
 use super::SchedulerSpec;
-use crate::breaker::Outlook;
 use crate::bucket::Decision;
 use crate::clock::Nanos;
 use crate::leaky::LeakyQueue;
-use crate::quota::CompositeQuota;
+use crate::quota::{CompositeQuota, Cost};
 use crate::rate::{Burst, Rate};
 use crate::release::Release;
 use crate::steps::Draws;
@@ -48,16 +47,16 @@ impl Pace {
 
     fn released(&self, now: Nanos, quota: &CompositeQuota) -> Option<Nanos> {
         let release = self.release.as_ref().filter(|release| !release.is_over(now))?;
-        match (quota.requests_per_second(), quota.concurrency()) {
-            (Some(_), _) => Some(release.next()).filter(|at| *at > now),
-            (None, Some(all)) if quota.in_flight() >= release.slots(now, all) => Some(release.next_slot(now, all)),
-            (None, _) => None,
+        match quota.concurrency() {
+            _ if quota.limits_a_rate() => Some(release.next()).filter(|at| *at > now),
+            Some(all) if quota.in_flight() >= release.slots(now, all) => Some(release.next_slot(now, all)),
+            _ => None,
         }
     }
 
-    /// A call of `class` was granted.
+    /// A call of `class` was granted that costs `cost`.
     #[inline]
-    pub(super) fn granted(&mut self, class: Class, now: Nanos, quota: &CompositeQuota) {
+    pub(super) fn granted(&mut self, class: Class, cost: Cost, now: Nanos, quota: &CompositeQuota) {
         if class == Class::Interactive {
             return;
         }
@@ -70,18 +69,18 @@ impl Pace {
             if release.is_over(now) {
                 self.release = None;
             } else {
-                release.passed(quota.requests_per_second(), &mut self.draws);
+                release.passed(now, quota.seconds_of(cost), &mut self.draws);
             }
         }
     }
 
-    /// An outage has ended when calls pass again that were refused or probed.
+    /// An outage lasts while the breaker holds calls back; when it ends, what was held comes back by slope.
     #[inline]
-    pub(super) fn watch(&mut self, closed: bool, outlook: Outlook, now: Nanos) {
-        if !closed && outlook != Outlook::Closed {
+    pub(super) fn watch(&mut self, holds_back: bool, now: Nanos) {
+        if holds_back {
             self.outage = true;
             self.release = None;
-        } else if self.outage && closed {
+        } else if self.outage {
             self.outage = false;
             self.release = Some(Release::new(now, self.over)).filter(|_| !self.over.is_zero());
         }
@@ -90,13 +89,16 @@ impl Pace {
     pub(super) fn reconfigure(&mut self, spec: &SchedulerSpec, now: Nanos) {
         self.retries = match (self.retries.take(), spec.retry_pace) {
             (Some(mut queue), Some(rate)) => {
-                queue.bucket_mut().reconfigure(now, rate, Burst::ONE);
+                queue.reconfigure(now, rate, Burst::ONE);
                 Some(queue)
             }
             (None, Some(rate)) => Some(spaced(rate, now)),
             (_, None) => None,
         };
         self.over = spec.release;
+        if self.over.is_zero() {
+            self.release = None;
+        }
     }
 }
 

@@ -283,8 +283,8 @@ fn case_31_resilience4j_544_a_hung_probe_reopens_and_refuses_who_waits() {
 #[test]
 fn case_34_litellm_40130_of_two_overlapping_holds_the_later_deadline_holds() {
     let mut scheduler = Scheduler::new(&spec(slots(9)), ms(0), Fill::Full);
-    scheduler.hold(ms(0), ms(900));
-    scheduler.hold(ms(100), ms(400));
+    scheduler.hold(ms(900));
+    scheduler.hold(ms(400));
     let waiter = queued(scheduler.offer(ms(400), ask(Class::Interactive, 0)));
     assert_eq!(scheduler.poll(ms(400)).next_wake, Some(ms(900)));
     assert_eq!(scheduler.snapshot(ms(400)).held_until, Some(ms(900)));
@@ -313,7 +313,7 @@ fn by_hand() {
     let _expired = granted(scheduler.offer(ms(100), ask(Class::Batch, 0)));
     scheduler.trip(ms(100), None);
     scheduler.disable(ms(100));
-    let _disabled = granted(scheduler.offer(ms(100), ask(Class::Batch, 0)));
+    let _disabled = granted(scheduler.offer(ms(100), ask(Class::Interactive, 0)));
     scheduler.metrics_only(ms(100));
     assert_eq!(scheduler.snapshot(ms(100)).breaker.forced, Forced::MetricsOnly);
     scheduler.reset(ms(100));

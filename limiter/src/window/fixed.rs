@@ -16,7 +16,8 @@ use crate::clock::Nanos;
 /// it within a moment. Right where the provider counts in the same way and says when it resets: a day's quota is such a window,
 /// not a bucket. Elsewhere a sliding form is the safer one.
 ///
-/// What was used outlives a restart through [`used`](Self::used) and [`restore`](Self::restore).
+/// What was used outlives a restart through [`used`](Self::used) and [`restore`](Self::restore); until it is restored, presume
+/// that all was.
 ///
 /// ```
 /// use limiter::{Decision, FixedWindow, Nanos, WindowSpec};
@@ -26,7 +27,7 @@ use crate::clock::Nanos;
 /// let day = WindowSpec::new(NonZeroU64::new(1_000).ok_or("zero")?, Duration::from_hours(24));
 /// // The provider resets in seven hours.
 /// let reset = Nanos::ZERO + Duration::from_hours(7);
-/// let mut quota = FixedWindow::new(day, reset);
+/// let mut quota = FixedWindow::new(day, Nanos::ZERO, reset);
 /// quota.restore(Nanos::ZERO, 999);
 /// assert_eq!(quota.take(Nanos::ZERO, 1), Decision::Granted);
 /// assert_eq!(quota.take(Nanos::ZERO, 1), Decision::NotUntil(reset));
@@ -35,15 +36,20 @@ use crate::clock::Nanos;
 #[derive(Clone, Debug)]
 pub struct FixedWindow {
     spec: WindowSpec,
-    /// Where the present window ends.
+    /// Where the present window began, as far as is known here.
+    began: Nanos,
+    /// Where it ends.
     ends: Nanos,
-    used: u64,
+    /// Used in it before it was counted here.
+    before: u64,
+    /// Counted here.
+    counted: u64,
 }
 
 impl FixedWindow {
     /// A window that ends at `ends`, and others after it, with nothing used.
-    pub const fn new(spec: WindowSpec, ends: Nanos) -> Self {
-        Self { spec, ends, used: 0 }
+    pub const fn new(spec: WindowSpec, now: Nanos, ends: Nanos) -> Self {
+        Self { spec, began: now, ends, before: 0, counted: 0 }
     }
 
     /// What [`take`](Self::take) would answer.
@@ -69,27 +75,27 @@ impl FixedWindow {
     /// Takes `extra` whether it fits or not. A debt ends with its window: so does the provider's.
     pub fn charge(&mut self, now: Nanos, extra: u64) {
         self.roll(now);
-        self.used = self.used.saturating_add(extra);
+        self.counted = self.counted.saturating_add(extra);
     }
 
     /// Gives back up to `back` of a call admitted at `admitted_at`, if that was in this window.
     pub fn refund(&mut self, now: Nanos, admitted_at: Nanos, back: u64) {
         self.roll(now);
-        let started = Nanos::from_u64(self.ends.as_u64().saturating_sub(self.spec.nanos()));
-        if admitted_at >= started {
-            self.used = self.used.saturating_sub(back);
+        if admitted_at >= self.began {
+            self.counted = self.counted.saturating_sub(back);
         }
     }
 
-    /// Counts what was used in this window before now, by this process or another; never less than is counted already.
-    pub fn restore(&mut self, now: Nanos, used: u64) {
+    /// Says what was used of this window before it was counted here. The last word holds: a presumption gives way to what is
+    /// known, and what was counted here since is counted beside it.
+    pub fn restore(&mut self, now: Nanos, before: u64) {
         self.roll(now);
-        self.used = self.used.max(used);
+        self.before = before;
     }
 
     /// Units used in the window of now.
     pub fn used(&self, now: Nanos) -> u64 {
-        if self.is_over(now) { 0 } else { self.used }
+        if self.is_over(now) { 0 } else { self.before.saturating_add(self.counted) }
     }
 
     /// Units left in the window of now.
@@ -121,7 +127,7 @@ impl FixedWindow {
         self.spec = spec;
     }
 
-    /// The provider's reset time became known.
+    /// The provider's reset time became known. What was used in this window stays so until then.
     pub fn ends_at(&mut self, now: Nanos, ends: Nanos) {
         self.roll(now);
         self.ends = ends.max(now + Duration::from_nanos(1));
@@ -135,8 +141,11 @@ impl FixedWindow {
     /// Begins the window of now. After a step back of the clock the newest window stays: it may admit less, never more.
     fn roll(&mut self, now: Nanos) {
         if self.is_over(now) {
-            self.used = 0;
-            self.ends = self.ends_after(now);
+            self.before = 0;
+            self.counted = 0;
+            let ends = self.ends_after(now);
+            self.began = self.ends.max(Nanos::from_u64(ends.as_u64().saturating_sub(self.spec.nanos())));
+            self.ends = ends;
         }
     }
 }

@@ -76,11 +76,16 @@ impl SlidingLog {
     /// Takes `extra` whether it fits or not.
     pub fn charge(&mut self, now: Nanos, extra: u64) {
         self.forget(now);
+        // No more than can be counted, so that the sum below is exact; and nothing for what costs nothing.
+        let extra = extra.min(u64::MAX - self.used);
+        if extra == 0 {
+            return;
+        }
         // After a step back of the clock it counts from the newest grant on: longer than it might, never shorter.
         let now = self.grants.back().map_or(now.as_u64(), |(newest, _)| now.as_u64().max(*newest));
-        self.used = self.used.saturating_add(extra);
+        self.used += extra;
         match self.grants.back_mut() {
-            Some((newest, units)) if *newest == now => *units = units.saturating_add(extra),
+            Some((newest, units)) if *newest == now => *units += extra,
             _ => self.grants.push_back((now, extra)),
         }
     }

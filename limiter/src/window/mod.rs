@@ -22,6 +22,16 @@ use std::num::NonZeroU64;
 use std::time::Duration;
 
 /// A limit's length: so many units in each `period`, above zero.
+///
+/// ```
+/// use limiter::WindowSpec;
+/// use std::num::NonZeroU64;
+/// use std::time::Duration;
+///
+/// let minute = WindowSpec::new(NonZeroU64::new(600).ok_or("zero")?, Duration::from_secs(60));
+/// assert_eq!(minute.limit.get(), 600);
+/// # Ok::<(), &str>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowSpec {
     /// Units in a window.

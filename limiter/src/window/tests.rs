@@ -22,7 +22,7 @@ enum Any {
 impl Any {
     fn all(spec: WindowSpec) -> [Self; 3] {
         [
-            Self::Fixed(FixedWindow::new(spec, ms(0) + spec.period())),
+            Self::Fixed(FixedWindow::new(spec, ms(0), ms(0) + spec.period())),
             Self::Log(SlidingLog::new(spec)),
             Self::Counter(SlidingCounter::new(spec, ms(0))),
         ]
@@ -105,19 +105,49 @@ fn case_23_governor_219_six_a_second_started_in_mid_window_never_become_seven() 
 fn a_days_quota_ends_with_the_providers_day_and_outlives_a_restart() {
     let day = spec(1_000, 86_400_000);
     let reset = ms(3_600_000);
-    let mut before = FixedWindow::new(day, reset);
+    let mut before = FixedWindow::new(day, ms(0), reset);
     assert_eq!(before.take(ms(0), 700), Decision::Granted);
-    let mut after = FixedWindow::new(day, reset);
+
+    let mut after = FixedWindow::new(day, ms(1_000), reset);
+    after.restore(ms(1_000), day.limit.get());
+    assert_eq!(after.take(ms(1_000), 1), Decision::NotUntil(reset), "what is not known is presumed to be spent");
     after.restore(ms(1_000), before.used(ms(1_000)));
-    assert_eq!(after.available(ms(1_000)), 300);
-    after.restore(ms(1_000), 500);
-    assert_eq!(after.available(ms(1_000)), 300, "what is counted already is not forgotten");
-    assert_eq!(after.take(ms(1_000), 301), Decision::NotUntil(reset));
+    assert_eq!(after.take(ms(1_000), 100), Decision::Granted, "what is known takes the presumption's place");
+    after.restore(ms(1_000), 700);
+    assert_eq!(after.available(ms(1_000)), 200, "what was counted since stands beside it");
+    assert_eq!(after.take(ms(1_000), 201), Decision::NotUntil(reset));
     assert_eq!(after.available(reset), 1_000);
     assert_eq!(after.ends_after(reset), ms(3_600_000 + 86_400_000));
-    after.restore(ms(1_000), 1_000);
     after.ends_at(ms(1_000), ms(2_000));
-    assert_eq!((after.available(ms(1_999)), after.available(ms(2_000))), (0, 1_000), "the provider said otherwise");
+    assert_eq!((after.available(ms(1_999)), after.available(ms(2_000))), (200, 1_000), "the provider said otherwise");
+}
+
+#[test]
+fn a_reset_that_moves_gives_no_call_of_another_day_back() {
+    let mut day = FixedWindow::new(spec(10, 86_400_000), ms(0), ms(86_400_000));
+    let hour = |h: u64| ms(h * 3_600_000);
+    assert_eq!(day.take(hour(20), 5), Decision::Granted);
+    assert_eq!(day.take(hour(25), 10), Decision::Granted);
+    day.ends_at(hour(26), hour(40));
+    day.refund(hour(27), hour(20), 5);
+    assert_eq!(day.available(hour(27)), 0);
+    // A first window may be longer than its period; a call of its own comes back all the same.
+    let mut long = FixedWindow::new(spec(10, 1_000), ms(0), ms(60_000));
+    assert_eq!(long.take(ms(5), 10), Decision::Granted);
+    long.refund(ms(50_000), ms(5), 4);
+    assert_eq!(long.available(ms(50_000)), 4);
+}
+
+#[test]
+fn what_costs_nothing_leaves_nothing_in_the_log_and_what_costs_everything_is_counted_once() {
+    let mut log = SlidingLog::new(spec(10, 1_000));
+    for at in 0..1_000 {
+        assert_eq!(log.take(ms(at), 0), Decision::Granted);
+    }
+    assert!(format!("{log:?}").len() < 200, "{log:?}");
+    log.charge(ms(0), u64::MAX);
+    log.charge(ms(1), 5);
+    assert_eq!((log.used(ms(1)), log.used(ms(5_000)), log.available(ms(5_000))), (u64::MAX, 0, 10));
 }
 
 #[test]
@@ -269,7 +299,7 @@ proptest! {
 
     #[test]
     fn no_window_of_the_fixed_one_holds_more_than_its_limit(limit in 1u64..20, ops in ops()) {
-        let calls = run(&mut Any::Fixed(FixedWindow::new(spec(limit, 1_000), ms(11_000))), &ops);
+        let calls = run(&mut Any::Fixed(FixedWindow::new(spec(limit, 1_000), ms(0), ms(11_000))), &ops);
         let mut by_window = std::collections::BTreeMap::<u64, u64>::new();
         for call in &calls {
             *by_window.entry(call.latest / 1_000).or_default() += call.cost;

@@ -146,7 +146,7 @@ impl InFlight {
             return;
         };
         if asked.as_secs_f64() <= self.settings.config.quota.judged_window_s {
-            self.upstream.governor.change(|scheduler, now| scheduler.hold(now, now + asked));
+            self.upstream.governor.change(|scheduler, now| scheduler.hold(now + asked));
         }
     }
 }

@@ -18,8 +18,8 @@ type Seen = (u64, Signal, bool);
 enum ModelState {
     Closed(Vec<Seen>),
     Open(u64),
-    /// Probes out, succeeded, and when the first of those out was taken.
-    HalfOpen(u8, u8, u64),
+    /// When each of the probes that are out was taken, and how many succeeded.
+    HalfOpen(Vec<u64>, u8),
 }
 
 /// As little as `Kind::judge` may say, in other words.
@@ -41,7 +41,8 @@ impl Model {
     fn tick(&mut self, now: u64) {
         let open_for = u64::try_from(self.spec.open_for.as_millis()).unwrap();
         let cap = u64::try_from(self.spec.half_open_cap.as_millis()).unwrap();
-        if let ModelState::HalfOpen(1.., _, since) = self.state
+        if let ModelState::HalfOpen(out, _) = &self.state
+            && let Some(since) = out.first().copied()
             && now >= since + cap
         {
             self.go(ModelState::Open(since + cap + open_for));
@@ -49,7 +50,7 @@ impl Model {
         if let ModelState::Open(until) = self.state
             && now >= until
         {
-            self.go(ModelState::HalfOpen(0, 0, 0));
+            self.go(ModelState::HalfOpen(Vec::new(), 0));
         }
     }
 
@@ -64,11 +65,8 @@ impl Model {
         match &mut self.state {
             ModelState::Closed(_) => Admission::Closed { generation },
             ModelState::Open(until) => Admission::Refused { until: Some(ms(*until)) },
-            ModelState::HalfOpen(out, done, since) if *out + *done < self.spec.probes.get() => {
-                if *out == 0 {
-                    *since = now;
-                }
-                *out += 1;
+            ModelState::HalfOpen(out, done) if out.len() + usize::from(*done) < usize::from(self.spec.probes.get()) => {
+                out.push(now);
                 Admission::Probe { generation }
             }
             ModelState::HalfOpen(..) => Admission::ProbesTaken,
@@ -101,19 +99,17 @@ impl Model {
                     self.go(open);
                 }
             }
-            (ModelState::HalfOpen(out, done, _), verdict) if probe => {
-                *out -= 1;
-                match verdict {
-                    None => {}
-                    Some(failed) if failed || slow => self.go(open),
-                    Some(_) => {
-                        *done += 1;
-                        if *done == self.spec.probes.get() {
-                            self.go(ModelState::Closed(Vec::new()));
-                        }
+            (ModelState::HalfOpen(out, done), verdict) if probe => match verdict {
+                None => drop(out.pop()),
+                Some(failed) if failed || slow => self.go(open),
+                Some(_) => {
+                    out.remove(0);
+                    *done += 1;
+                    if *done == self.spec.probes.get() {
+                        self.go(ModelState::Closed(Vec::new()));
                     }
                 }
-            }
+            },
             _ => {}
         }
     }

@@ -53,8 +53,10 @@ impl TimeWindow {
     fn newest(&mut self, now: Nanos) -> Option<&mut Slice> {
         if now >= self.newest_ends {
             let number = self.number(now);
-            self.newest_ends = Nanos::from_u64((number + 1).saturating_mul(self.slice_nanos));
-            self.slices.push_back(Slice { number, tally: Tally::default() });
+            self.newest_ends = Nanos::from_u64(number.saturating_add(1).saturating_mul(self.slice_nanos));
+            if self.slices.back().is_none_or(|newest| newest.number < number) {
+                self.slices.push_back(Slice { number, tally: Tally::default() });
+            }
             while let Some(first) = self.slices.front()
                 && number - first.number >= SLICES * MAX_GROWTH
             {

@@ -113,7 +113,7 @@ impl Driver {
             Op::Settle(which, tokens, signal, sent) if !self.flying.is_empty() => {
                 self.settle(which.index(self.flying.len()), Settlement { tokens, bytes: None, signal, sent });
             }
-            Op::Hold(by) => self.scheduler.hold(ms(self.now), ms(self.now + by)),
+            Op::Hold(by) => self.scheduler.hold(ms(self.now + by)),
             Op::Poll => {
                 self.poll();
             }

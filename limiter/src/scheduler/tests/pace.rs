@@ -177,3 +177,88 @@ fn what_was_borrowed_is_given_back_within_a_second() {
     }
     assert!(within[1] >= 17 && within[0] <= 3, "{within:?}: a tenth for retries, the rest for those who wait");
 }
+
+#[test]
+fn a_trip_that_expires_unseen_releases_by_slope_too() {
+    let mut scheduler = Scheduler::new(&spec(requests(1_000, 1_000)), ms(0), Fill::Full);
+    scheduler.trip(ms(0), Some(ms(10_000)));
+    let _wake = scheduler.poll(ms(5_000));
+    // Offers come at the very moment, before anybody has polled.
+    let granted = (0..500).filter(|_| matches!(scheduler.offer(ms(10_000), ask(Class::Batch, 0)), Offer::Granted(_)));
+    assert_eq!(granted.count(), 1);
+}
+
+#[test]
+fn what_is_disabled_by_hand_comes_back_by_slope_once_and_a_watching_breaker_holds_nothing() {
+    let mut scheduler = Scheduler::new(&spec(requests(1_000, 1_000)), ms(0), Fill::Full);
+    let at_once = |scheduler: &mut Scheduler, at| {
+        (0..100).filter(|_| matches!(scheduler.offer(ms(at), ask(Class::Batch, 0)), Offer::Granted(_))).count()
+    };
+    scheduler.trip(ms(0), None);
+    scheduler.disable(ms(1_000));
+    assert_eq!(at_once(&mut scheduler, 1_000), 1, "by slope");
+    let _rest = scheduler.poll(ms(60_000));
+    scheduler.reset(ms(7_200_000));
+    assert_eq!(at_once(&mut scheduler, 7_200_000), 100, "two hours later there is no outage to come back from");
+
+    let mut scheduler = Scheduler::new(&spec(requests(1_000, 1_000)), ms(0), Fill::Full);
+    scheduler.metrics_only(ms(0));
+    for _ in 0..20 {
+        let permit = granted(scheduler.offer(ms(0), ask(Class::Interactive, 0)));
+        scheduler.settle(ms(0), permit, FAILED);
+    }
+    assert_eq!(scheduler.snapshot(ms(60_000)).breaker.computed, Computed::HalfOpen);
+    scheduler.reset(ms(60_000));
+    assert_eq!(at_once(&mut scheduler, 60_000), 100, "nothing was held");
+}
+
+#[test]
+fn a_quota_of_tokens_alone_has_a_slope_as_well() {
+    let mut scheduler = back_at_60_s(tokens(600_000, 10_000));
+    let passed = (0..600).filter(|_| matches!(scheduler.offer(ms(60_000), ask(Class::Batch, 10)), Offer::Granted(_)));
+    assert_eq!(passed.count(), 1);
+}
+
+#[test]
+fn a_slope_is_ended_by_a_release_of_no_time() {
+    let mut scheduler = back_at_60_s(requests(100, 100));
+    let _first = granted(scheduler.offer(ms(60_000), ask(Class::Batch, 0)));
+    let second = queued(scheduler.offer(ms(60_000), ask(Class::Batch, 0)));
+    scheduler.reconfigure(ms(60_001), &SchedulerSpec { release: Duration::ZERO, ..spec(requests(100, 100)) });
+    assert_eq!(grants(scheduler.poll(ms(60_001)))[0].0, second);
+}
+
+#[test]
+fn a_clock_that_is_set_back_makes_nobody_wait_longer_than_anybody_may() {
+    let max_wait = Some(Duration::from_millis(300));
+    let mut scheduler = Scheduler::new(&SchedulerSpec { max_wait, ..spec(slots(1)) }, ms(0), Fill::Full);
+    let _only = granted(scheduler.offer(ms(100_000), ask(Class::Batch, 0)));
+    let ahead = queued(scheduler.offer(ms(100_000), ask(Class::Batch, 0)));
+    let back = queued(scheduler.offer(ms(10_000), ask(Class::Batch, 0)));
+    assert_eq!(scheduler.next_wake(ms(10_000)), Some(ms(10_300)));
+    assert_eq!(scheduler.poll(ms(10_300)).decided, [(back, Err(Refusal::WaitedTooLong))]);
+    assert_eq!(scheduler.poll(ms(100_300)).decided, [(ahead, Err(Refusal::WaitedTooLong))]);
+}
+
+#[test]
+fn who_no_longer_fits_after_a_change_is_told_so_wherever_it_stands() {
+    let mut scheduler = Scheduler::new(&spec(tokens(6_000, 1_000)), ms(0), Fill::Empty);
+    let small = queued(scheduler.offer(ms(0), ask(Class::Batch, 90)));
+    let large = queued(scheduler.offer(ms(0), ask(Class::Batch, 900)));
+    scheduler.reconfigure(ms(0), &spec(tokens(6_000, 100)));
+    assert_eq!(scheduler.next_wake(ms(0)), Some(ms(0)));
+    let polled = scheduler.poll(ms(0));
+    assert_eq!(polled.decided, [(large, Err(Refusal::Never(Dimension::TokensPerMinute)))]);
+    assert!(polled.next_wake > Some(ms(0)));
+    assert_eq!(grants(scheduler.poll(ms(60_000)))[0].0, small);
+}
+
+#[test]
+fn a_call_larger_than_a_slopes_base_is_told_so_and_stops_nobody() {
+    let slope = crate::SlopeSpec::per_second(std::num::NonZeroU64::MIN, std::num::NonZeroU64::MIN);
+    let quota = QuotaSpec { slope: Some(slope), ..QuotaSpec::default() };
+    let mut scheduler = Scheduler::new(&spec(quota), ms(0), Fill::Full);
+    let large = Ask { class: Class::Interactive, cost: Cost { requests: 4, tokens: 0, bytes: 0 } };
+    assert_eq!(scheduler.offer(ms(0), large), Offer::Refused(Refusal::Never(Dimension::Slope)));
+    let _passes = granted(scheduler.offer(ms(0), ask(Class::Interactive, 0)));
+}
