@@ -72,20 +72,25 @@ pub(super) struct Head {
     no_body_promised: bool,
     retry_after: Option<Duration>,
     reset: Option<Duration>,
+    /// The failure that the head says, if it is one.
+    failure: Option<Failure>,
 }
 
 impl Head {
     pub(super) fn new(rules: &dyn Rules, status: StatusCode, headers: &HeaderMap, at: SystemTime) -> Self {
         let length = headers.get(header::CONTENT_LENGTH).map(http::HeaderValue::as_bytes);
         let content = content(headers);
-        let is_refusal = status::failure(status.as_u16()).is_some();
+        let failure = status::failure(status.as_u16());
+        let is_refusal = failure.is_some();
+        let failure = failure.map(|by_status| rules.head(status.as_u16(), headers).unwrap_or(by_status));
         Self {
             status: status.as_u16(),
             // The body of a refusal is short, whatever it calls itself.
             content: if is_refusal && content != Content::Opaque { Content::Json { declared: false } } else { content },
             no_body_promised: length.is_none_or(|length| length == b"0"),
             retry_after: is_refusal.then(|| rules.retry_after(headers, at)).flatten(),
-            reset: is_refusal.then(|| rules.reset(headers)).flatten(),
+            reset: is_refusal.then(|| rules.limits(headers, at).reset()).flatten(),
+            failure,
         }
     }
 }
@@ -102,6 +107,10 @@ fn content(headers: &HeaderMap) -> Content {
         b"text/html" | b"application/xhtml+xml" => Content::Html,
         b"application/json" => Content::Json { declared: true },
         b"" | b"text/plain" => Content::Json { declared: false },
+        // Lines of JSON, one after the other: no JSON as a whole.
+        b"application/stream+json" | b"application/x-ndjson" | b"application/ndjson" | b"application/jsonl" => {
+            Content::Opaque
+        }
         other if other.ends_with(b"+json") => Content::Json { declared: true },
         _ => Content::Opaque,
     }
@@ -109,7 +118,7 @@ fn content(headers: &HeaderMap) -> Content {
 
 /// Judges a body that is no event stream. `tail` is the end of a body too large to keep.
 pub(super) fn judge(rules: &dyn Rules, head: &Head, body: &[u8], tail: Option<&[u8]>, ending: Ending) -> Verdict {
-    let failure = match status::failure(head.status) {
+    let failure = match head.failure.clone() {
         Some(failure) => refused(rules, head, body, failure),
         None if ending == Ending::Lost => super::broken(super::Broken::AnswerCut),
         None => match accepted(rules, head, body, tail, ending) {
@@ -120,19 +129,19 @@ pub(super) fn judge(rules: &dyn Rules, head: &Head, body: &[u8], tail: Option<&[
     Verdict::Failure(failure.under(head))
 }
 
-fn refused(rules: &dyn Rules, head: &Head, body: &[u8], by_status: Failure) -> Failure {
+fn refused(rules: &dyn Rules, head: &Head, body: &[u8], by_head: Failure) -> Failure {
     if head.content == Content::Opaque {
-        return by_status;
+        return by_head;
     }
     let parsed = fields::read(body);
     let Some(json) = parsed.json() else {
         let body = String::from_utf8_lossy(body);
-        let mut failure = by_status;
+        let mut failure = by_head;
         failure.message = if text::is_html(&body) { None } else { text::message(&body) };
         return failure;
     };
-    let mut failure = rules.refused(head.status, json).unwrap_or(by_status).said(fields::said(json));
-    failure.usage = usage::find(json);
+    let mut failure = rules.refused(head.status, json).unwrap_or(by_head).said(fields::said(json));
+    failure.usage = rules.usage(json);
     failure
 }
 
@@ -155,10 +164,10 @@ fn accepted(rules: &dyn Rules, head: &Head, body: &[u8], tail: Option<&[u8]>, en
     match fields::read(body) {
         Parsed::Json(json) => match rules.accepted(&json) {
             Some(mut failure) => {
-                failure.usage = usage::find(&json);
+                failure.usage = rules.usage(&json);
                 Verdict::Failure(failure)
             }
-            None => success(usage::find(&json)),
+            None => success(rules.usage(&json)),
         },
         Parsed::Cut if must_be_json => Verdict::Failure(
             Failure::new(ErrorClass::ServerError, "200 with JSON that ends in the middle")
@@ -173,7 +182,8 @@ impl Failure {
     /// With what the head said.
     pub(super) fn under(mut self, head: &Head) -> Self {
         self.status = Some(head.status);
-        self.retry_after = head.retry_after;
+        // The header alone, where there is one: a body may name a wall clock without a zone (case 11).
+        self.retry_after = head.retry_after.or(self.retry_after);
         self.reset = head.reset.filter(|_| self.class == ErrorClass::RateLimited);
         self
     }

@@ -95,6 +95,8 @@ pub struct Failure {
     pub after_first_delta: bool,
     /// What it cost all the same, if the answer said so.
     pub usage: Option<Usage>,
+    /// The most retries that this kind of failure is worth, however many the policy allows.
+    pub most_retries: Option<u32>,
 }
 
 impl Failure {
@@ -121,6 +123,7 @@ impl Failure {
             authentication: false,
             after_first_delta: false,
             usage: None,
+            most_retries: None,
         }
     }
 
@@ -145,6 +148,18 @@ impl Failure {
         self
     }
 
+    /// The same, worth at most so many retries.
+    pub(super) const fn retried_at_most(mut self, times: u32) -> Self {
+        self.most_retries = Some(times);
+        self
+    }
+
+    /// The same, with a wait that the body asks for.
+    pub(super) const fn asked_to_wait(mut self, wait: Option<Duration>) -> Self {
+        self.retry_after = wait;
+        self
+    }
+
     /// The credentials were refused.
     pub(super) const fn authentication(mut self) -> Self {
         self.authentication = true;
@@ -157,6 +172,11 @@ impl Failure {
         self.code = said.code.or(self.code);
         self.message = said.message.or(self.message);
         self
+    }
+
+    /// What the provider said of it.
+    pub(super) fn words(&self) -> Said {
+        Said { kind: self.provider_type.clone(), code: self.code.clone(), message: self.message.clone() }
     }
 
     /// The same, with part of the answer gone before it: sending it again is no longer free of doubt.

@@ -60,11 +60,18 @@ pub(super) fn error_object(body: &Value) -> Option<&Value> {
     }
 }
 
+/// What the error object says in words, as it is sent.
+pub(super) fn message(body: &Value) -> Option<&str> {
+    error_object(body)?.get("message")?.as_str()
+}
+
 /// Type, code and message, each where it is most often found; `{"error": "text"}` and problem+json too.
 pub(super) fn said(body: &Value) -> Said {
     let Some(object) = error_object(body) else { return Said::default() };
     let text_at = |name: &str| object.get(name).and_then(Value::as_str).filter(|s| !s.trim().is_empty());
-    let message = ["message", "detail", "error", "error_description", "title"].into_iter().find_map(text_at);
+    let message = ["message", "Message", "error_msg", "msg", "detail", "error", "error_description", "title"]
+        .into_iter()
+        .find_map(text_at);
     Said {
         kind: object.get("type").and_then(word),
         code: object.get("code").and_then(word),

@@ -1,10 +1,8 @@
-//! When a quota is full again, as rate-limit headers tell it.
+//! The grammars in which rate-limit headers tell a time.
 
 use std::time::Duration;
 
-use http::HeaderMap;
-
-use super::retry_after::{decimal, sane};
+use super::retry_after::decimal;
 
 /// A Go duration: `9ms`, `1.5s`, `1m30s`, `23h47m36.648s`. Rounded up. None for whatever else, signs included.
 pub fn go_duration(text: &str) -> Option<Duration> {
@@ -33,30 +31,10 @@ pub fn go_duration(text: &str) -> Option<Duration> {
     Some(total)
 }
 
-/// The time until OpenAI's used-up quotas are full again: the longest `x-ratelimit-reset-*` of those with nothing remaining.
-/// A full refill, so longer than the wait for one call. Absent is not zero; sentinels (`-1`) say nothing.
-pub(super) fn openai(headers: &HeaderMap) -> Option<Duration> {
-    let text = |name: String| headers.get(name).and_then(|v| v.to_str().ok()).map(str::trim);
-    ["requests", "tokens"]
-        .into_iter()
-        .filter(|what| text(format!("x-ratelimit-remaining-{what}")) == Some("0"))
-        .filter_map(|what| text(format!("x-ratelimit-reset-{what}")).and_then(go_duration).and_then(sane))
-        .max()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use http::{HeaderName, HeaderValue};
     use proptest::prelude::*;
-
-    fn reset(headers: &[(&'static str, &'static str)]) -> Option<Duration> {
-        let headers = headers
-            .iter()
-            .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)))
-            .collect::<HeaderMap>();
-        openai(&headers)
-    }
 
     #[test]
     fn case_09_promptfoo_8341_go_durations() {
@@ -79,27 +57,6 @@ mod tests {
         {
             assert_eq!(go_duration(text), None, "{text}");
         }
-    }
-
-    #[test]
-    fn case_10_coral_89_and_case_26_litellm_27748_what_is_absent_or_over_says_nothing() {
-        assert_eq!(reset(&[]), None);
-        assert_eq!(reset(&[("x-ratelimit-reset-requests", "6m0s")]), None);
-        assert_eq!(reset(&[("x-ratelimit-remaining-requests", "0"), ("x-ratelimit-reset-requests", "0s")]), None);
-        assert_eq!(reset(&[("x-ratelimit-remaining-requests", "-1"), ("x-ratelimit-reset-requests", "5s")]), None);
-        assert_eq!(reset(&[("x-ratelimit-remaining-requests", "0")]), None);
-    }
-
-    #[test]
-    fn the_longest_of_what_is_used_up() {
-        let headers = [
-            ("x-ratelimit-remaining-requests", "0"),
-            ("x-ratelimit-reset-requests", "12ms"),
-            ("x-ratelimit-remaining-tokens", "0"),
-            ("x-ratelimit-reset-tokens", "6m0s"),
-        ];
-        assert_eq!(reset(&headers), Some(Duration::from_mins(6)));
-        assert_eq!(reset(&headers[..2]), Some(Duration::from_millis(12)));
     }
 
     proptest! {

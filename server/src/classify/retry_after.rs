@@ -13,13 +13,18 @@ const ABSURD: Duration = Duration::from_hours(400 * 24);
 /// The wait that `Retry-After` asks for. A date is measured against the answer's own `Date`, since local clocks are off;
 /// `now` stands in where there is none. Of several headers the longest wait counts.
 pub fn parse(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
-    let sent_at = headers.get(header::DATE).and_then(text).and_then(|date| httpdate::parse_http_date(date).ok());
+    let sent_at = sent_at(headers, now);
     headers
         .get_all(header::RETRY_AFTER)
         .iter()
         .filter_map(text)
-        .filter_map(|asked| seconds(asked).or_else(|| until(asked, sent_at.unwrap_or(now))))
+        .filter_map(|asked| seconds(asked).or_else(|| until(asked, sent_at)))
         .max()
+}
+
+/// When the answer was sent, by its own clock where it tells.
+pub(super) fn sent_at(headers: &HeaderMap, now: SystemTime) -> SystemTime {
+    headers.get(header::DATE).and_then(text).and_then(|date| httpdate::parse_http_date(date).ok()).unwrap_or(now)
 }
 
 /// The wait that a header in milliseconds asks for, e.g. `retry-after-ms`.

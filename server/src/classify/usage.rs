@@ -13,17 +13,22 @@ pub struct Usage {
     pub output: Option<u64>,
 }
 
-/// The usage in a body or an event: `usage`, or `response.usage`.
+/// Where a body or an event holds its usage.
+const PLACES: [&str; 5] = ["/usage", "/response/usage", "/message/usage", "/usageMetadata", "/meta/tokens"];
+const INPUT: [&str; 4] = ["prompt_tokens", "input_tokens", "inputTokens", "promptTokenCount"];
+const OUTPUT: [&str; 4] = ["completion_tokens", "output_tokens", "outputTokens", "candidatesTokenCount"];
+const TOTAL: [&str; 3] = ["total_tokens", "totalTokens", "totalTokenCount"];
+
+/// The usage in a body or an event, wherever a provider puts it.
 pub(super) fn find(json: &Value) -> Option<Usage> {
-    [json.get("usage"), json.get("response").and_then(|r| r.get("usage"))].into_iter().flatten().find_map(read)
+    PLACES.into_iter().filter_map(|place| json.pointer(place)).find_map(read)
 }
 
-/// `total_tokens`, else the sum of what is there.
-fn read(usage: &Value) -> Option<Usage> {
-    let number = |names: [&str; 2]| names.into_iter().find_map(|name| usage.get(name).and_then(Value::as_u64));
-    let input = number(["prompt_tokens", "input_tokens"]);
-    let output = number(["completion_tokens", "output_tokens"]);
-    let total = usage.get("total_tokens").and_then(Value::as_u64).or_else(|| match (input, output) {
+/// The total that is told, else the sum of what is there.
+pub(super) fn read(usage: &Value) -> Option<Usage> {
+    let number = |names: &[&str]| names.iter().find_map(|name| usage.get(name).and_then(Value::as_u64));
+    let (input, output) = (number(&INPUT), number(&OUTPUT));
+    let total = number(&TOTAL).or_else(|| match (input, output) {
         (None, None) => None,
         (input, output) => Some(input.unwrap_or(0).saturating_add(output.unwrap_or(0))),
     })?;
@@ -33,10 +38,11 @@ fn read(usage: &Value) -> Option<Usage> {
 /// The usage near the end of a body too large to keep, e.g. of embeddings or images. `"usage":` with its quotes can't stand
 /// inside a JSON text, where quotes are escaped, so this finds a field, never words of a prompt.
 pub(super) fn in_tail(tail: &[u8]) -> Option<Usage> {
-    let at = memchr::memmem::rfind(tail, b"\"usage\"")?;
-    let rest = tail.get(at + b"\"usage\"".len()..)?.trim_ascii_start().strip_prefix(b":")?;
-    let usage = serde_json::Deserializer::from_slice(rest).into_iter::<Value>().next()?.ok()?;
-    read(&usage)
+    ["\"usage\"", "\"usageMetadata\"", "\"tokens\""].into_iter().find_map(|name| {
+        let at = memchr::memmem::rfind(tail, name.as_bytes())?;
+        let rest = tail.get(at + name.len()..)?.trim_ascii_start().strip_prefix(b":")?;
+        read(&serde_json::Deserializer::from_slice(rest).into_iter::<Value>().next()?.ok()?)
+    })
 }
 
 #[cfg(test)]
@@ -73,6 +79,11 @@ mod tests {
     #[test]
     fn in_the_tail_of_a_body_too_large_to_keep() {
         assert_eq!(in_tail(br#"0.1]}],"usage": {"prompt_tokens":8,"total_tokens":8}}"#), usage(8, Some(8), None));
+        let gemini =
+            br#"..."}],"usageMetadata": {"promptTokenCount":8,"candidatesTokenCount":2,"totalTokenCount":10}}"#;
+        assert_eq!(in_tail(gemini), usage(10, Some(8), Some(2)));
+        let cohere = br#"0.1]]},"meta":{"tokens":{"input_tokens":8},"billed_units":{"input_tokens":7}}}"#;
+        assert_eq!(in_tail(cohere), usage(8, Some(8), None));
         assert_eq!(in_tail(br#""content":"say \"usage\": {\"total_tokens\": 1}"}"#), None);
         assert_eq!(in_tail(br#""usage":{"total_tok"#), None);
         assert_eq!(in_tail(br#"{"a":"usage"}"#), None);

@@ -102,6 +102,9 @@ pub fn next_step(policy: &Policy, history: &History, failure: &Failure, unit: f6
         _ => &policy.backoff,
     };
     let attempt = history.attempts_made.max(1);
+    if failure.most_retries.is_some_and(|most| attempt > most) {
+        return Step::Park(ParkReason::FinalFailure);
+    }
     let wait = limiter::wait(backoff, policy.jitter, attempt, failure.retry_after, unit);
     let reason = match policy.budget.allows(history.counted_elapsed, attempt - 1, wait) {
         Ok(()) => return Step::RetryIn(wait),

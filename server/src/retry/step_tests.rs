@@ -103,6 +103,25 @@ fn case_04_openai_node_1841_an_hour_is_an_hour() {
 }
 
 #[test]
+fn case_14_inspect_ai_5526_a_daily_quota_is_tried_once_more_when_it_says_and_then_left_to_a_person() {
+    let daily = r#"{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","details":[
+        {"@type":"type.googleapis.com/google.rpc.QuotaFailure",
+         "violations":[{"quotaId":"GenerateRequestsPerDayPerProjectPerModel-FreeTier"}]},
+        {"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"36s"}]}}"#;
+    let (headers, status) = (HeaderMap::new(), StatusCode::TOO_MANY_REQUESTS);
+    let at = std::time::SystemTime::UNIX_EPOCH;
+    let answer = Answer { status, headers: &headers, body: daily.as_bytes(), complete: true, at };
+    let Verdict::Failure(failure) = classify(Profile::Gemini, &answer) else { panic!("no failure") };
+    for work in [Work::Interactive, Work::Batch] {
+        assert_eq!(next_step(&webhook(), &history(1, S, work), &failure, 0.0), Step::RetryIn(S * 36));
+        assert_eq!(
+            next_step(&webhook(), &history(2, S * 40, work), &failure, 0.0),
+            Step::Park(ParkReason::FinalFailure)
+        );
+    }
+}
+
+#[test]
 fn case_05_posthog_104332_no_attempt_starts_after_the_budget() {
     let mut policy = webhook();
     policy.limited_backoff.base = Duration::from_millis(6400);

@@ -1,5 +1,9 @@
 //! The rules by which failures were classified. The server names each in English; a rule that is not known here is shown so.
 
+mod anthropic_gemini_bedrock;
+mod chinese_providers;
+mod openai_like;
+
 /// English: as the server says it.
 pub(super) fn en(_: &str) -> Option<&'static str> {
     None
@@ -68,6 +72,10 @@ pub(super) fn zh(rule: &str) -> Option<&'static str> {
         "the program ended while the call was under way: outcome unknown" => "调用进行中程序结束：结果不明",
         "the request could not be built: nothing was sent" => "无法构成请求：没有发出任何内容",
         "the caller told the class" => "调用方告知了类别",
-        _ => return None,
+        _ => {
+            return openai_like::zh(rule)
+                .or_else(|| anthropic_gemini_bedrock::zh(rule))
+                .or_else(|| chinese_providers::zh(rule));
+        }
     })
 }

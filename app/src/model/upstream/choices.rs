@@ -21,6 +21,34 @@ words!(
         Generic = "generic",
         /// OpenAI and what speaks its protocol.
         Openai = "openai",
+        /// Azure OpenAI.
+        Azure = "azure",
+        /// Anthropic.
+        Anthropic = "anthropic",
+        /// Gemini, and Vertex AI.
+        Gemini = "gemini",
+        /// Amazon Bedrock.
+        Bedrock = "bedrock",
+        /// Mistral.
+        Mistral = "mistral",
+        /// Cohere.
+        Cohere = "cohere",
+        /// DeepSeek.
+        Deepseek = "deepseek",
+        /// Alibaba Cloud's DashScope, in both of its protocols.
+        Dashscope = "dashscope",
+        /// Zhipu.
+        Zhipu = "zhipu",
+        /// Baidu Qianfan, V1 and V2.
+        Qianfan = "qianfan",
+        /// Volcengine Ark.
+        Ark = "ark",
+        /// Moonshot.
+        Moonshot = "moonshot",
+        /// GitHub's APIs.
+        Github = "github",
+        /// What tells its limits as the IETF draft says.
+        Ietf = "ietf",
     }
 );
 

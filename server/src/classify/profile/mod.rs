@@ -2,8 +2,22 @@
 //!
 //! To add one: a file with a unit struct that implements [`Rules`], and its arm in [`rules`].
 
+mod anthropic;
+mod ark;
+mod azure;
+mod bedrock;
+mod cohere;
+mod dashscope;
+mod deepseek;
+mod gemini;
 mod generic;
+mod github;
+mod ietf;
+mod mistral;
+mod moonshot;
 mod openai;
+mod qianfan;
+mod zhipu;
 
 use std::time::{Duration, SystemTime};
 
@@ -11,11 +25,22 @@ use app::model::upstream::Profile;
 use http::HeaderMap;
 use serde_json::Value;
 
-use super::{failure::Failure, retry_after, sse::Event, usage::Usage};
+use super::{
+    failure::Failure,
+    limits::Limits,
+    retry_after,
+    sse::Event,
+    usage::{self, Usage},
+};
 
 /// What is known about a provider beyond HTTP itself. Everything has a default: plain HTTP.
 pub(super) trait Rules: Send + Sync {
-    /// What an error status means where the body says more than the status. None: the status decides.
+    /// What an error status means where the headers say more than the status. None: the status decides.
+    fn head(&self, _status: u16, _headers: &HeaderMap) -> Option<Failure> {
+        None
+    }
+
+    /// What an error status means where the body says more than the head. None: the head decides.
     fn refused(&self, _status: u16, _body: &Value) -> Option<Failure> {
         None
     }
@@ -38,9 +63,14 @@ pub(super) trait Rules: Send + Sync {
         retry_after::parse(headers, now)
     }
 
-    /// When what is used up is full again.
-    fn reset(&self, _headers: &HeaderMap) -> Option<Duration> {
-        None
+    /// What the headers say of the quota. Read from every answer, refusals too.
+    fn limits(&self, _headers: &HeaderMap, _now: SystemTime) -> Limits {
+        Limits::default()
+    }
+
+    /// The usage in a body or an event.
+    fn usage(&self, body: &Value) -> Option<Usage> {
+        usage::find(body)
     }
 
     /// The tokens that a request will cost, roughly. Never 0.
@@ -52,6 +82,20 @@ pub(super) fn rules(profile: Profile) -> &'static dyn Rules {
     match profile {
         Profile::Generic => &generic::Generic,
         Profile::Openai => &openai::Openai,
+        Profile::Azure => &azure::Azure,
+        Profile::Anthropic => &anthropic::Anthropic,
+        Profile::Gemini => &gemini::Gemini,
+        Profile::Bedrock => &bedrock::Bedrock,
+        Profile::Mistral => &mistral::Mistral,
+        Profile::Cohere => &cohere::Cohere,
+        Profile::Deepseek => &deepseek::Deepseek,
+        Profile::Dashscope => &dashscope::Dashscope,
+        Profile::Zhipu => &zhipu::Zhipu,
+        Profile::Qianfan => &qianfan::Qianfan,
+        Profile::Ark => &ark::Ark,
+        Profile::Moonshot => &moonshot::Moonshot,
+        Profile::Github => &github::Github,
+        Profile::Ietf => &ietf::Ietf,
     }
 }
 

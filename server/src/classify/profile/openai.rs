@@ -15,7 +15,7 @@
 #[cfg(test)]
 mod cases;
 mod stream;
-mod tokens;
+pub(super) mod tokens;
 
 use std::time::{Duration, SystemTime};
 
@@ -27,6 +27,7 @@ use super::{
     super::{
         failure::Failure,
         fields::{self, Said, filled, list},
+        limits::{Counted, Limit, Limits, count},
         reset, retry_after,
         sse::Event,
         status, text,
@@ -85,13 +86,30 @@ impl Rules for Openai {
         retry_after::milliseconds(headers, "retry-after-ms").or_else(|| retry_after::parse(headers, now))
     }
 
-    fn reset(&self, headers: &HeaderMap) -> Option<Duration> {
-        reset::openai(headers)
+    fn limits(&self, headers: &HeaderMap, _now: SystemTime) -> Limits {
+        limits(headers, reset::go_duration)
     }
 
     fn estimate(&self, body: &[u8]) -> u64 {
         tokens::estimate(body)
     }
+}
+
+/// `x-ratelimit-{limit,remaining,reset}-{requests,tokens}`, of which `reset` is told in a grammar of the provider's own.
+pub(super) fn limits(headers: &HeaderMap, reset: impl Fn(&str) -> Option<Duration>) -> Limits {
+    let mut limits = Limits::default();
+    for (counted, name) in [(Counted::Requests, "requests"), (Counted::Tokens, "tokens")] {
+        let text = |part| {
+            headers.get(format!("x-ratelimit-{part}-{name}")).and_then(|value| value.to_str().ok()).map(str::trim)
+        };
+        limits.tell(Limit {
+            counted,
+            limit: text("limit").and_then(count),
+            remaining: text("remaining").and_then(count),
+            reset: text("reset").and_then(&reset),
+        });
+    }
+    limits
 }
 
 /// The account is used up: a 429 that no waiting helps.
@@ -135,7 +153,7 @@ fn any<const N: usize>(words: [Option<&str>; N], of: &[&str]) -> bool {
     words.into_iter().flatten().any(|word| of.contains(&word))
 }
 
-fn unpaid(class: ErrorClass) -> Failure {
+pub(super) fn unpaid(class: ErrorClass) -> Failure {
     Failure::new(class, "the account's quota or credit is used up: waiting does not help")
         .final_with(Suggestion::FixCredentials)
 }

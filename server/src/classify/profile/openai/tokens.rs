@@ -23,17 +23,17 @@ pub(super) fn estimate(body: &[u8]) -> u64 {
 }
 
 #[derive(Default)]
-struct Prompt {
+pub(in super::super) struct Prompt {
     /// Characters of which four make a token.
     quarters: u64,
     /// Characters that are a token each.
     wholes: u64,
     /// Tokens of images, audio and files.
-    media: u64,
+    pub(in super::super) media: u64,
 }
 
 impl Prompt {
-    fn tokens(&self) -> u64 {
+    pub(in super::super) fn tokens(&self) -> u64 {
         self.quarters.div_ceil(4).saturating_add(self.wholes).saturating_add(self.media)
     }
 
@@ -53,7 +53,7 @@ impl Prompt {
         }
     }
 
-    fn text(&mut self, text: &str) {
+    pub(in super::super) fn text(&mut self, text: &str) {
         if text.starts_with("data:") {
             self.media = self.media.saturating_add(text.len() as u64 / 100);
             return;
@@ -78,7 +78,7 @@ fn image(part: &Value) -> u64 {
     }
 }
 
-fn blob(value: &Value) -> u64 {
+pub(in super::super) fn blob(value: &Value) -> u64 {
     match value {
         Value::String(text) => text.len() as u64,
         Value::Array(items) => items.iter().map(blob).sum(),
