@@ -7,4 +7,4 @@ mod passing;
 mod refusing;
 mod streaming;
 mod way_out;
-mod wire;
+pub(crate) mod wire;

@@ -1,6 +1,7 @@
 //! Many callers, one quota: what the upstream sees must hold whatever the callers do.
 
 mod breaker;
+mod calibrated;
 mod limits;
 mod restart;
 

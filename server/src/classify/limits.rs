@@ -1,8 +1,11 @@
 //! What an answer's headers say of the quota (G9): how much there is, how much is left, when it is full again.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use super::retry_after::sane;
+use app::model::upstream::Profile;
+use http::HeaderMap;
+
+use super::{profile::rules, retry_after::sane};
 
 /// What one header family counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +49,11 @@ impl Limits {
     pub(super) fn reset(&self) -> Option<Duration> {
         self.0.iter().filter(|limit| limit.remaining == Some(0)).filter_map(|limit| limit.reset).filter_map(sane).max()
     }
+}
+
+/// What an answer's headers say of the quota, under a profile. `at`: when the head came, by the local clock.
+pub fn limits(profile: Profile, headers: &HeaderMap, at: SystemTime) -> Limits {
+    rules(profile).limits(headers, at)
 }
 
 /// A whole number that is no sentinel: digits and nothing else.

@@ -36,7 +36,7 @@ pub use broken::{Broken, broken};
 pub use estimate::estimate;
 pub use failure::{Failure, Retryable, Verdict};
 pub use inspector::Inspector;
-pub use limits::{Counted, Limit, Limits};
+pub use limits::{Counted, Limit, Limits, limits};
 pub use reset::go_duration;
 pub use retry_after::parse as retry_after;
 pub use usage::Usage;

@@ -3,11 +3,12 @@
 use std::{sync::Arc, time::Duration};
 
 use app::model::{ErrorClass, upstream::Cancel};
-use limiter::{Nanos, Settlement, Signal};
+use http::HeaderMap;
+use limiter::{Dimension, Drift, Nanos, Settlement, Signal};
 
 use super::send::Limit;
 use crate::{
-    classify::{Failure, Verdict},
+    classify::{self, Counted, Failure, Verdict},
     clock::Millis,
     governor::Permit,
     operator::breakers,
@@ -79,6 +80,31 @@ impl InFlight {
     /// How long its permit took.
     pub const fn waited(&self) -> Duration {
         self.waited
+    }
+
+    /// The answer's head came: what it says is left of the quota corrects what we thought (G9). Absent is not zero.
+    pub fn answered(&self, headers: &HeaderMap) {
+        let told = classify::limits(self.settings.config.profile, headers, self.app.clock.wall().to_utc().into());
+        for limit in told.0 {
+            let Some(remaining) = limit.remaining else { continue };
+            let Some(dimension) = self.dimension(limit.counted) else { continue };
+            let drift = self.upstream.governor.change(|scheduler, now| scheduler.calibrate(now, dimension, remaining));
+            if let Some(taken) = drift.map(Drift::taken).filter(|taken| *taken > 0) {
+                self.app.metrics.corrected(&self.upstream.name, dimension, taken);
+            }
+        }
+    }
+
+    /// Which of our limits a provider's count is of. What counts one way only is no limit of ours.
+    fn dimension(&self, counted: Counted) -> Option<Dimension> {
+        match counted {
+            Counted::Requests if self.settings.config.quota.requests_per_minute.is_some() => {
+                Some(Dimension::RequestsPerMinute)
+            }
+            Counted::Requests => Some(Dimension::RequestsPerSecond),
+            Counted::Tokens => Some(Dimension::TokensPerMinute),
+            Counted::InputTokens | Counted::OutputTokens => None,
+        }
     }
 
     /// The call is over: settles the permit, tells breaker and meter, and says what to write down. `record` names whose call

@@ -198,6 +198,7 @@ async fn exchange(
         Ok(response) => response,
         Err(broken) => return broke(broken),
     };
+    flight.answered(response.headers());
     let (status, answer_headers) = (response.status(), response.headers().clone());
     let good = send::is_good(status);
     let most = if good { app.limits.result_body_bytes } else { app.limits.failure_body_bytes };

@@ -210,6 +210,7 @@ impl Live<'_> {
             Ok(response) => response,
             Err(broken) => return self.broke(flight, broken, number),
         };
+        flight.answered(response.headers());
         let status = response.status();
         let at = app.clock.wall().to_utc().into();
         if send::is_good(status) {

@@ -45,6 +45,12 @@ struct ByResult {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByDimension {
+    upstream: String,
+    dimension: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ByMode {
     upstream: String,
     mode: String,
@@ -89,6 +95,7 @@ pub struct Metrics {
     possibly_twice: Family<ByUpstream, Counter>,
     breaker_opened: Family<ByUpstream, Counter>,
     ingested: Family<ByResult, Counter>,
+    corrected: Family<ByDimension, Counter>,
     answer_seconds: Seconds,
     wait_seconds: Seconds,
     utilisation: Family<ByUpstream, Gauge<f64, std::sync::atomic::AtomicU64>>,
@@ -120,6 +127,7 @@ impl Default for Metrics {
             possibly_twice: Family::default(),
             breaker_opened: Family::default(),
             ingested: Family::default(),
+            corrected: Family::default(),
             answer_seconds: Family::new_with_constructor(seconds),
             wait_seconds: Family::new_with_constructor(seconds),
             utilisation: Family::default(),
@@ -137,6 +145,11 @@ impl Default for Metrics {
         r.register("refusals", "Calls that Penstock itself refused", m.refusals.clone());
         r.register("possibly_billed_twice", "Calls sent again after an unknown outcome", m.possibly_twice.clone());
         r.register("breaker_opened", "Times that a breaker opened", m.breaker_opened.clone());
+        r.register(
+            "quota_corrected",
+            "Units taken from our count because the upstream said that fewer were left",
+            m.corrected.clone(),
+        );
         r.register("ingested", "What other systems reported: samples and records", m.ingested.clone());
         r.register("answer_seconds", "Time from sending a call to its end", m.answer_seconds.clone());
         r.register("permit_wait_seconds", "Time that calls waited for their permit", m.wait_seconds.clone());
@@ -158,6 +171,12 @@ impl Default for Metrics {
 }
 
 impl Metrics {
+    /// An upstream said that fewer units are left than we thought (G9).
+    pub fn corrected(&self, upstream: &str, dimension: limiter::Dimension, units: u64) {
+        let label = ByDimension { upstream: upstream.to_owned(), dimension: dimension.as_str() };
+        self.corrected.get_or_create(&label).inc_by(units);
+    }
+
     /// An attempt ended.
     pub fn attempt(&self, upstream: &str, outcome: Outcome, took: std::time::Duration, waited: std::time::Duration) {
         let labels = ByUpstream { upstream: upstream.to_owned() };
