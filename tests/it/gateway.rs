@@ -1,5 +1,6 @@
 //! The transparent gateway: a caller swaps its base URL, and nothing else changes for it or for the upstream.
 
+mod cases;
 mod failing;
 mod keys;
 mod leaving;

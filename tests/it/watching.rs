@@ -18,9 +18,11 @@ use tokio::time::timeout;
 /// outcome and were refused, and a breaker that an operator holds open.
 async fn everything_happened() -> Penstock {
     let sim = sim_upstream().await;
-    let rest = format!("profile = \"openai\"\n{ROOMY}\n{NO_BREAKER}\nretry = {{ base_s = 0.01, jitter = \"none\" }}\non_unknown = \"retry\"");
+    let rest = format!(
+        "profile = \"openai\"\n{ROOMY}\n{NO_BREAKER}\nretry = {{ base_s = 0.01, jitter = \"none\" }}\non_unknown = \"retry\""
+    );
     let app = Penstock::start(&upstream_toml("up", &sim.base_url(), &rest)).await;
-    let few_left = Answer::usual().header("x-ratelimit-remaining-requests", "3");
+    let few_left = Answer::json(200, &json!({})).header("x-ratelimit-remaining-requests", "3");
     sim.script([few_left, Answer::status(429), Answer::status(503), Answer::usual()]);
     sim.script([Answer::drop_connection(), Answer::usual(), Answer::status(400)]);
     for expected in [200, 200, 200, 400] {

@@ -78,6 +78,19 @@ impl Inspector {
         }
     }
 
+    /// Whether it is an event stream.
+    pub fn is_stream(&self) -> bool {
+        matches!(self.body, Body::Events { .. })
+    }
+
+    /// The failure that an event stream has told of so far.
+    pub fn failure_told(&self) -> Option<&Failure> {
+        match &self.body {
+            Body::Events { seen, .. } => seen.failure.as_ref(),
+            Body::Whole { .. } => None,
+        }
+    }
+
     /// Whether it is certain already that the call failed: the status says so, or an event did.
     pub fn failed(&self) -> bool {
         match &self.body {

@@ -11,7 +11,9 @@ use http_body::Body as _;
 use limiter::{Ask, Class, Nanos};
 
 use super::{
-    Arrived, Incoming, answer,
+    Arrived, Incoming,
+    ahead::Ahead,
+    answer,
     answer::Trace,
     passing::{Afterwards, Passing},
 };
@@ -178,9 +180,13 @@ impl Live<'_> {
 
     /// The pause before another attempt; none where there is no other (F2, F3). Its caller waits, so nothing is deferred.
     fn wait_before_next(&self, failure: &Failure) -> Option<Duration> {
+        self.wait_after(self.attempts.len(), failure)
+    }
+
+    fn wait_after(&self, attempts_made: usize, failure: &Failure) -> Option<Duration> {
         let elapsed = self.began.map_or(Duration::ZERO, |began| self.app.clock.now().since(began));
         let history = History {
-            attempts_made: u32::try_from(self.attempts.len()).unwrap_or(u32::MAX),
+            attempts_made: u32::try_from(attempts_made).unwrap_or(u32::MAX),
             counted_elapsed: elapsed.saturating_sub(self.held),
             deferred_so_far: Duration::ZERO,
             work: Work::Interactive,
@@ -214,9 +220,16 @@ impl Live<'_> {
         let status = response.status();
         let at = app.clock.wall().to_utc().into();
         if send::is_good(status) {
-            let inspector = Inspector::new(settings.config.profile, status, response.headers(), at);
+            let mut inspector = Inspector::new(settings.config.profile, status, response.headers(), at);
+            let (head, mut body) = response.into_parts();
+            let mut ahead = Ahead::default();
+            if inspector.is_stream() && self.asked.body.is_some() {
+                ahead = Ahead::look(&mut body, &mut inspector).await;
+                if self.would_mend(&inspector) {
+                    return self.failed_early(flight, inspector, status, number);
+                }
+            }
             let trace = Trace { attempts: self.attempts.len() + 1, ..self.trace() };
-            let (head, body) = response.into_parts();
             let length = head.headers.get(http::header::CONTENT_LENGTH).cloned();
             let mut out_headers = headers::stripped_for_caller(head.headers);
             // The body goes on byte for byte, so its length holds; and if it is cut off, the caller notices.
@@ -227,7 +240,7 @@ impl Live<'_> {
             trace.put(&mut out_headers);
             let attempts = std::mem::take(&mut self.attempts);
             let after = Afterwards { app: app.clone(), asked: self.asked.clone(), attempts };
-            let passing = Passing::new(status, body, flight, inspector, settings.policy.timeouts.request, after);
+            let passing = Passing::new(status, ahead, body, flight, inspector, settings.policy.timeouts.request, after);
             let mut out = Response::new(Body::new(passing));
             *out.status_mut() = status;
             *out.headers_mut() = out_headers;
@@ -253,6 +266,28 @@ impl Live<'_> {
             Verdict::Failure(failure) => Attempted::Failed(Box::new(Failed { failure, answer, callers_body: false })),
             // Not reached: what is not good is a failure. Should a profile say otherwise, the caller gets the answer as it is.
             Verdict::Success { .. } => Attempted::Passing(Box::new(Self::as_answered(answer, self.trace()))),
+        }
+    }
+
+    /// Whether a stream has failed before any of the answer came, and another attempt would be made in time (case 18).
+    fn would_mend(&self, inspector: &Inspector) -> bool {
+        let Some(failure) = inspector.failure_told().filter(|_| !inspector.first_delta_seen()) else { return false };
+        let wait = self.wait_after(self.attempts.len() + 1, failure);
+        wait.is_some_and(|wait| self.app.clock.now() + wait < self.give_up)
+    }
+
+    /// A stream that is not passed on, because it failed before it said anything.
+    fn failed_early(&mut self, flight: InFlight, inspector: Inspector, status: StatusCode, number: u64) -> Attempted {
+        let verdict = inspector.finish(false);
+        let made = flight.end(&verdict, Some(status.as_u16()), number);
+        count_retry(self.app, &self.asked.arrived.upstream.name, &self.attempts, verdict.failure().is_none());
+        self.attempts.push(made);
+        match verdict {
+            Verdict::Failure(failure) => {
+                Attempted::Failed(Box::new(Failed { failure, answer: None, callers_body: false }))
+            }
+            // Not reached: it told of a failure.
+            Verdict::Success { .. } => Attempted::Passing(Box::new(Self::as_answered(None, self.trace()))),
         }
     }
 

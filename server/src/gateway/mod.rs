@@ -31,6 +31,7 @@ use crate::{
     upstream::{Settings, Upstream},
 };
 
+mod ahead;
 mod answer;
 mod kept;
 mod live;

@@ -13,7 +13,7 @@ use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use tokio::time::{Instant, Sleep};
 
-use super::live::Asked;
+use super::{ahead::Ahead, live::Asked};
 use crate::{
     classify::{Broken, Inspector, Verdict},
     dispatch::inflight::InFlight,
@@ -40,6 +40,8 @@ struct Going {
 
 /// The body that the caller reads. Dropped early (the caller left), the upstream's connection is dropped with it.
 pub(super) struct Passing {
+    /// What was read ahead, passed on first.
+    ahead: Ahead,
     body: Incoming,
     going: Option<Going>,
     /// Bytes still to come, where the upstream said how many: the server reads no further, so their end is the answer's.
@@ -55,6 +57,7 @@ impl Passing {
     /// Begins to pass an answer on.
     pub(super) fn new(
         status: StatusCode,
+        ahead: Ahead,
         body: Incoming,
         flight: InFlight,
         inspector: Inspector,
@@ -62,8 +65,9 @@ impl Passing {
         after: Afterwards,
     ) -> Self {
         let status = status.as_u16();
-        let left = body.size_hint().exact();
+        let left = body.size_hint().exact().map(|left| left.saturating_add(ahead.len()));
         let mut passing = Self {
+            ahead,
             body,
             going: Some(Going { flight, inspector, status, after }),
             left,
@@ -80,6 +84,12 @@ impl Passing {
         if self.left == Some(0) {
             self.end(None);
         }
+    }
+
+    fn came(&mut self, chunk: &Bytes) {
+        let came = u64::try_from(chunk.len()).unwrap_or(u64::MAX);
+        self.left = self.left.map(|left| left.saturating_sub(came));
+        self.end_if_whole();
     }
 
     fn end(&mut self, how: Option<Broken>) {
@@ -118,17 +128,25 @@ impl Body for Passing {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, std::io::Error>>> {
         let this = &mut *self;
+        // The inspector has seen these already.
+        if let Some(chunk) = this.ahead.chunks.pop_front() {
+            this.came(&chunk);
+            return Poll::Ready(Some(Ok(Frame::data(chunk))));
+        }
+        if std::mem::take(&mut this.ahead.broke) {
+            this.end(Some(Broken::AnswerCut));
+            return Poll::Ready(Some(Err(std::io::Error::other("the upstream's answer was cut off"))));
+        }
         match Pin::new(&mut this.body).poll_frame(cx) {
             Poll::Ready(Some(Ok(frame))) => {
                 if let Some(chunk) = frame.data_ref() {
                     if let Some(going) = &mut this.going {
                         going.inspector.feed(chunk);
                     }
-                    let came = u64::try_from(chunk.len()).unwrap_or(u64::MAX);
-                    this.left = this.left.map(|left| left.saturating_sub(came));
+                    let chunk = chunk.clone();
+                    this.came(&chunk);
                 }
                 this.paused = false;
-                this.end_if_whole();
                 Poll::Ready(Some(Ok(frame)))
             }
             Poll::Ready(Some(Err(error))) => {
@@ -155,6 +173,14 @@ impl Body for Passing {
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        let (mut hint, ahead) = (self.body.size_hint(), self.ahead.len());
+        if ahead > 0 {
+            let upper = hint.upper();
+            hint.set_lower(hint.lower().saturating_add(ahead));
+            if let Some(upper) = upper {
+                hint.set_upper(upper.saturating_add(ahead));
+            }
+        }
+        hint
     }
 }

@@ -1,7 +1,9 @@
 //! An upstream that keeps what came over the wire, byte for byte, and answers with bytes given beforehand.
 
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -13,6 +15,8 @@ pub(crate) struct Seen {
     pub(crate) head: Vec<u8>,
     /// The body, without the chunks' frames.
     pub(crate) body: Vec<u8>,
+    /// When it was here as a whole.
+    pub(crate) at: Instant,
 }
 
 impl Seen {
@@ -63,6 +67,16 @@ impl Wire {
     pub(crate) async fn answering(answer: impl Into<Vec<u8>>) -> Self {
         let answer = answer.into();
         Self::start(move |_| answer.clone()).await
+    }
+
+    /// Answers each request with the next of these bytes, and with the last once there are no more.
+    pub(crate) async fn scripted(answers: Vec<Vec<u8>>) -> Self {
+        let next = AtomicUsize::new(0);
+        Self::start(move |_| {
+            let at = next.fetch_add(1, Ordering::Relaxed).min(answers.len() - 1);
+            answers[at].clone()
+        })
+        .await
     }
 
     /// Answers every request with its own body.
@@ -119,6 +133,14 @@ impl Wire {
         seen.remove(0)
     }
 
+    /// How long after the first request the second came.
+    #[track_caller]
+    pub(crate) fn gap(&self) -> Duration {
+        let seen = self.seen();
+        assert_eq!(seen.len(), 2, "exactly two requests are wanted");
+        seen[1].at.duration_since(seen[0].at)
+    }
+
     /// The newest request.
     #[track_caller]
     pub(crate) fn last(&self) -> Seen {
@@ -129,7 +151,7 @@ impl Wire {
 /// Reads one request to its end; `None` if it broke off.
 async fn read(stream: &mut TcpStream) -> Option<Seen> {
     let head = read_head(stream).await?;
-    let mut seen = Seen { head, body: Vec::new() };
+    let mut seen = Seen { head, body: Vec::new(), at: now() };
     if seen.one("transfer-encoding").eq_ignore_ascii_case("chunked") {
         loop {
             let size = read_line(stream).await?;
@@ -147,6 +169,11 @@ async fn read(stream: &mut TcpStream) -> Option<Seen> {
     seen.body = vec![0; length];
     stream.read_exact(&mut seen.body).await.ok()?;
     Some(seen)
+}
+
+#[expect(clippy::disallowed_methods, reason = "a stopwatch: what comes over the wire comes in real time")]
+fn now() -> Instant {
+    Instant::now()
 }
 
 /// Reads up to the blank line after the headers, byte by byte, so that nothing of the body is taken.
