@@ -131,3 +131,24 @@ pub(super) fn all() -> impl Iterator<Item = Field> {
 pub(super) fn input_of(path: &str) -> Option<Input> {
     all().find(|field| field.path == path).map(|field| field.input)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Lang;
+    use crate::i18n::catalogue;
+
+    #[test]
+    fn every_field_and_every_choice_has_its_words_in_both_languages() {
+        for lang in [Lang::En, Lang::Zh] {
+            let text = &catalogue(lang).quotas.fields;
+            for Field { path, input } in all() {
+                assert!(!(text.label)(path).is_empty(), "{lang:?}: {path} has no label");
+                let (Input::Choice(words) | Input::MayChoice(words)) = input else { continue };
+                for word in words() {
+                    assert!(!(text.choice)(word).is_empty(), "{lang:?}: {path} = {word:?} has no words");
+                }
+            }
+        }
+    }
+}
