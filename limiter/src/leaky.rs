@@ -4,6 +4,35 @@ use crate::bucket::{Decision, TokenBucket};
 use crate::clock::Nanos;
 use crate::rate::{Burst, Rate};
 
+/// What both forms leave to the bucket beneath them.
+macro_rules! of_the_bucket {
+    () => {
+        /// Takes `extra` whether it fits or not.
+        pub fn charge(&mut self, now: Nanos, extra: u64) {
+            self.0.charge(now, extra);
+        }
+
+        /// Gives back up to `back` of a call that was admitted at `admitted_at` for `cost`; see [`TokenBucket::refund`].
+        pub fn refund(&mut self, now: Nanos, admitted_at: Nanos, cost: u64, back: u64) {
+            self.0.refund(now, admitted_at, cost, back);
+        }
+
+        /// Changes rate and capacity. **Consumption is kept**; see [`TokenBucket::reconfigure`].
+        pub fn reconfigure(&mut self, now: Nanos, rate: Rate, capacity: Burst) {
+            self.0.reconfigure(now, rate, capacity);
+        }
+
+        /// Its rate.
+        pub const fn rate(&self) -> Rate {
+            self.0.rate()
+        }
+
+        pub(crate) fn consumed(&self, now: Nanos) -> u64 {
+            self.0.consumed(now)
+        }
+    };
+}
+
 /// A leaky bucket as a meter: each call raises the level by its cost, the level drains at a constant rate, and what would rise
 /// above the capacity is refused.
 ///
@@ -59,29 +88,7 @@ impl LeakyMeter {
         self.0.available(now)
     }
 
-    /// Takes `extra` whether it fits or not.
-    pub fn charge(&mut self, now: Nanos, extra: u64) {
-        self.0.charge(now, extra);
-    }
-
-    /// Gives back up to `back` of a call that was admitted at `admitted_at` for `cost`; see [`TokenBucket::refund`].
-    pub fn refund(&mut self, now: Nanos, admitted_at: Nanos, cost: u64, back: u64) {
-        self.0.refund(now, admitted_at, cost, back);
-    }
-
-    /// Changes rate and capacity. **Consumption is kept**; see [`TokenBucket::reconfigure`].
-    pub fn reconfigure(&mut self, now: Nanos, rate: Rate, capacity: Burst) {
-        self.0.reconfigure(now, rate, capacity);
-    }
-
-    /// Its rate.
-    pub const fn rate(&self) -> Rate {
-        self.0.rate()
-    }
-
-    pub(crate) fn consumed(&self, now: Nanos) -> u64 {
-        self.0.consumed(now)
-    }
+    of_the_bucket!();
 }
 
 /// When a call may leave a [`LeakyQueue`].
@@ -171,29 +178,7 @@ impl LeakyQueue {
         self.0.consumed(now)
     }
 
-    /// Takes `extra` whether it fits or not.
-    pub fn charge(&mut self, now: Nanos, extra: u64) {
-        self.0.charge(now, extra);
-    }
-
-    /// Gives back up to `back` of a call that was admitted at `admitted_at` for `cost`; see [`TokenBucket::refund`].
-    pub fn refund(&mut self, now: Nanos, admitted_at: Nanos, cost: u64, back: u64) {
-        self.0.refund(now, admitted_at, cost, back);
-    }
-
-    /// Changes rate and capacity. **Consumption is kept**; see [`TokenBucket::reconfigure`].
-    pub fn reconfigure(&mut self, now: Nanos, rate: Rate, capacity: Burst) {
-        self.0.reconfigure(now, rate, capacity);
-    }
-
-    /// Its rate.
-    pub const fn rate(&self) -> Rate {
-        self.0.rate()
-    }
-
-    pub(crate) fn consumed(&self, now: Nanos) -> u64 {
-        self.0.consumed(now)
-    }
+    of_the_bucket!();
 }
 
 #[cfg(test)]

@@ -17,186 +17,22 @@
 //!
 //! Whoever is granted at once, with nobody waiting, costs no allocation and one look at each machine.
 
+mod call;
 mod pace;
+mod spec;
 
 use std::time::Duration;
 
+pub use call::{Ask, Offer, Permit, Polled, Refusal, Settlement, Snapshot};
 use pace::Pace;
+pub use spec::SchedulerSpec;
 
-use crate::breaker::{Admission, Breaker, BreakerSpec, BreakerView, Outlook, Signal, Transition};
+use crate::breaker::{Admission, Breaker, Outlook, Signal, Transition};
 use crate::clock::Nanos;
-use crate::floors::{Credits, Floors};
+use crate::floors::Credits;
 use crate::limit::Fill;
-use crate::quota::{CompositeQuota, Cost, Dimension, Drift, Levels, QuotaDecision, QuotaSpec, Used};
-use crate::rate::Rate;
-use crate::waiters::{Class, Queued, Waiter, WaiterId, Waiters};
-
-/// What a scheduler is made from.
-///
-/// ```
-/// use limiter::{Rate, SchedulerSpec};
-///
-/// let spec = SchedulerSpec { retry_pace: Some(Rate::per_second(2)?), ..SchedulerSpec::default() };
-/// assert_eq!(spec.release.as_secs(), 15);
-/// # Ok::<(), limiter::RateError>(())
-/// ```
-#[derive(Clone, Debug)]
-pub struct SchedulerSpec {
-    /// The upstream's limits.
-    pub quota: QuotaSpec,
-    /// Its breaker's settings.
-    pub breaker: BreakerSpec,
-    /// What each class is guaranteed.
-    pub floors: Floors,
-    /// How many may wait in each class. Per class, so that a flood of batch work can't shut out those who sit and wait.
-    pub queue_depth: usize,
-    /// How long one may wait; `None`: for as long as its caller does.
-    pub max_wait: Option<Duration>,
-    /// The pace of retries and replays, evenly spaced whatever the quota allows (L2); `None`: the quota's.
-    pub retry_pace: Option<Rate>,
-    /// Over how long batch work and retries come back after an outage (B5): by the quota's rates, or, where none is limited, by
-    /// its slots. Zero: at once.
-    pub release: Duration,
-    /// For what is random by design: those who share an upstream need different ones.
-    pub seed: u64,
-}
-
-impl Default for SchedulerSpec {
-    /// Nothing limited but the queue; 15 s to come back (B5).
-    fn default() -> Self {
-        Self {
-            quota: QuotaSpec::default(),
-            breaker: BreakerSpec::default(),
-            floors: Floors::default(),
-            queue_depth: 1_000,
-            max_wait: None,
-            retry_pace: None,
-            release: Duration::from_secs(15),
-            seed: 0,
-        }
-    }
-}
-
-/// A call that wants to go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ask {
-    /// What kind of work.
-    pub class: Class,
-    /// What it is thought to take.
-    pub cost: Cost,
-}
-
-/// Leave to send one call. It holds a slot until it is [settled](Scheduler::settle), so it can't be copied and must not be
-/// dropped.
-#[must_use = "a permit holds its slot until it is settled"]
-#[derive(Debug, PartialEq, Eq)]
-pub struct Permit {
-    admitted_at: Nanos,
-    cost: Cost,
-    class: Class,
-    generation: u64,
-    probe: bool,
-    waited: Duration,
-}
-
-impl Permit {
-    /// When it was granted.
-    pub const fn admitted_at(&self) -> Nanos {
-        self.admitted_at
-    }
-
-    /// What was charged.
-    pub const fn cost(&self) -> Cost {
-        self.cost
-    }
-
-    /// The class it was granted to.
-    pub const fn class(&self) -> Class {
-        self.class
-    }
-
-    /// The breaker's generation it belongs to.
-    pub const fn generation(&self) -> u64 {
-        self.generation
-    }
-
-    /// Whether it is a probe: give it half the timeout (B2).
-    pub const fn is_probe(&self) -> bool {
-        self.probe
-    }
-
-    /// How long it waited for its turn. This time does not count against a retry budget (F3).
-    pub const fn waited(&self) -> Duration {
-        self.waited
-    }
-}
-
-/// The answer to an [`Ask`].
-#[derive(Debug, PartialEq, Eq)]
-#[must_use]
-pub enum Offer {
-    /// Go.
-    Granted(Permit),
-    /// Wait for [`Scheduler::poll`] to decide, or [cancel](Scheduler::cancel).
-    Queued(WaiterId),
-    /// No.
-    Refused(Refusal),
-}
-
-/// Why not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
-    /// It is larger than this dimension's burst: no waiting will help.
-    Never(Dimension),
-    /// The breaker is open.
-    BreakerOpen {
-        /// Until when; `None`: until somebody resets it.
-        until: Option<Nanos>,
-    },
-    /// Too many wait already.
-    QueueFull,
-    /// It waited for as long as anybody may.
-    WaitedTooLong,
-}
-
-/// How a call ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settlement {
-    /// Tokens used, where known; else the estimate stands.
-    pub tokens: Option<u64>,
-    /// Bytes that flowed, where known; else the estimate stands.
-    pub bytes: Option<u64>,
-    /// What it says about the upstream. A call that was never tried says [`Signal::Ignored`], and a probe's slot comes back; one
-    /// that could not connect says [`Signal::ServerError`] though nothing was sent (F1).
-    pub signal: Signal,
-    /// Whether anything reached the upstream; if not, request and tokens are given back.
-    pub sent: bool,
-}
-
-/// What [`Scheduler::poll`] found.
-#[derive(Debug, Default)]
-#[must_use]
-pub struct Polled {
-    /// Waiters that wait no longer, in the order of the decisions. A permit whose waiter is gone must be settled as not sent.
-    pub decided: Vec<(WaiterId, Result<Permit, Refusal>)>,
-    /// When to poll again if nothing else happens until then.
-    pub next_wake: Option<Nanos>,
-}
-
-/// A scheduler, for display.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Snapshot {
-    /// How full the quota is.
-    pub levels: Levels,
-    /// Who waits.
-    pub queued: Queued,
-    /// How the breaker stands.
-    pub breaker: BreakerView,
-    /// Calls under way.
-    pub in_flight: u32,
-    /// Until when everything is held, if it is.
-    pub held_until: Option<Nanos>,
-}
+use crate::quota::{CompositeQuota, Cost, Dimension, Drift, QuotaDecision, Used};
+use crate::waiters::{Waiter, WaiterId, Waiters};
 
 /// What stands between the chosen head and its call.
 enum Obstacle {

@@ -55,7 +55,7 @@ const GENERATION: u64 = 1 << 32;
 #[repr(align(128))] // Cache lines of its own, or a neighbour's writes would slow it down.
 pub struct SharedBreaker {
     word: AtomicU64,
-    spec: SlowerThan,
+    slow: SlowerThan,
     machine: Mutex<Breaker>,
 }
 
@@ -80,7 +80,7 @@ impl SharedBreaker {
         let machine = Breaker::new(spec);
         Self {
             word: AtomicU64::new(word_of(&machine)),
-            spec: SlowerThan(AtomicU64::new(SlowerThan::of(&spec))),
+            slow: SlowerThan(AtomicU64::new(SlowerThan::of(&spec))),
             machine: Mutex::new(machine),
         }
     }
@@ -98,7 +98,7 @@ impl SharedBreaker {
     /// See [`Breaker::record`].
     #[inline]
     pub fn record(&self, now: impl FnOnce() -> Nanos, generation: u64, probe: bool, signal: Signal, took: Duration) {
-        let plain = signal == Signal::Success && !probe && !self.spec.includes(took);
+        let plain = signal == Signal::Success && !probe && !self.slow.includes(took);
         if plain && self.count(generation) {
             return;
         }
@@ -115,7 +115,7 @@ impl SharedBreaker {
             machine.hand_over(now, (word & SUCCESSES) / SUCCESS);
         }
         let answer = ask(&mut machine);
-        self.spec.0.store(SlowerThan::of(&machine.spec), Ordering::Relaxed);
+        self.slow.0.store(SlowerThan::of(&machine.spec), Ordering::Relaxed);
         self.word.store(word_of(&machine), Ordering::Release);
         answer
     }

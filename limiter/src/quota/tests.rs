@@ -1,7 +1,9 @@
+use std::num::NonZeroU64;
+
 use proptest::prelude::*;
 
 use super::*;
-use crate::TokenBucket;
+use crate::{Algorithm, Burst, Rate, SlopeSpec, TokenBucket};
 
 const fn ms(at: u64) -> Nanos {
     Nanos::from_u64(at * 1_000_000)

@@ -2,9 +2,10 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use super::*;
-use crate::breaker::{Computed, Forced, Probes};
-use crate::quota::BucketSpec;
+use crate::breaker::{BreakerSpec, Computed, Forced, Probes};
+use crate::quota::{BucketSpec, QuotaSpec};
 use crate::rate::{Burst, Rate};
+use crate::waiters::{Class, Queued};
 
 mod driver;
 mod pace;
