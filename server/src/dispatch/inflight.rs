@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use app::model::{ErrorClass, upstream::Cancel};
 use http::HeaderMap;
-use limiter::{Dimension, Drift, Nanos, Settlement, Signal};
+use limiter::{Dimension, Nanos, Settlement, Signal};
 
 use super::send::Limit;
 use crate::{
@@ -85,13 +85,17 @@ impl InFlight {
     /// The answer's head came: what it says is left of the quota corrects what we thought (G9). Absent is not zero.
     pub fn answered(&self, headers: &HeaderMap) {
         let told = classify::limits(self.settings.config.profile, headers, self.app.clock.wall().to_utc().into());
-        for limit in told.0 {
-            let Some(remaining) = limit.remaining else { continue };
-            let Some(dimension) = self.dimension(limit.counted) else { continue };
-            let drift = self.upstream.governor.change(|scheduler, now| scheduler.calibrate(now, dimension, remaining));
-            if let Some(taken) = drift.map(Drift::taken).filter(|taken| *taken > 0) {
-                self.app.metrics.corrected(&self.upstream.name, dimension, taken);
-            }
+        let told = told.0.iter().filter_map(|limit| Some((self.dimension(limit.counted)?, limit.remaining?)));
+        let told: Vec<_> = told.collect();
+        if told.is_empty() {
+            return;
+        }
+        let drifts: Vec<_> = self.upstream.governor.change(|scheduler, now| {
+            let drift = |(dimension, left)| Some((dimension, scheduler.calibrate(now, dimension, left)?.taken()));
+            told.into_iter().filter_map(drift).collect()
+        });
+        for (dimension, taken) in drifts.into_iter().filter(|(_, taken)| *taken > 0) {
+            self.app.metrics.corrected(&self.upstream.name, dimension, taken);
         }
     }
 

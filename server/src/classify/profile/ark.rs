@@ -50,13 +50,7 @@ impl Rules for Ark {
     }
 
     fn event(&self, event: &Event<'_>, seen: &mut Seen) {
-        let first = seen.failure.take();
-        Openai.event(event, seen);
-        let failure = seen.failure.take();
-        seen.failure = first;
-        if let Some(failure) = failure {
-            seen.fail(here(failure));
-        }
+        seen.retold(|seen| Openai.event(event, seen), |failure| failure.map(here));
     }
 
     fn estimate(&self, body: &[u8]) -> u64 {

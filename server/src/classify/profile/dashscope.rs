@@ -55,15 +55,12 @@ impl Rules for Dashscope {
     }
 
     fn event(&self, event: &Event<'_>, seen: &mut Seen) {
-        let first = seen.failure.take();
-        if event.name != b"result" || !native::event(event, seen) {
-            Openai.event(event, seen);
-        }
-        let failure = seen.failure.take();
-        seen.failure = first;
-        if let Some(failure) = failure {
-            seen.fail(here(failure));
-        }
+        let read = |seen: &mut Seen| {
+            if event.name != b"result" || !native::event(event, seen) {
+                Openai.event(event, seen);
+            }
+        };
+        seen.retold(read, |failure| failure.map(here));
     }
 
     fn estimate(&self, body: &[u8]) -> u64 {

@@ -126,6 +126,21 @@ pub(super) struct Seen {
 }
 
 impl Seen {
+    /// Lets another profile read an event, and says anew what that has told of, by codes that mean something else here.
+    pub(super) fn retold(
+        &mut self,
+        read: impl FnOnce(&mut Self),
+        anew: impl FnOnce(Option<Failure>) -> Option<Failure>,
+    ) {
+        let first = self.failure.take();
+        read(self);
+        let failure = anew(self.failure.take());
+        self.failure = first;
+        if let Some(failure) = failure {
+            self.fail(failure);
+        }
+    }
+
     /// Keeps the first failure, and whether part of the answer had come before it.
     pub(super) fn fail(&mut self, failure: Failure) {
         if self.failure.is_none() {

@@ -95,18 +95,22 @@ impl Rules for Openai {
     }
 }
 
+/// What each family of headers counts. Written out, since every answer is asked for them.
+const FAMILIES: [(Counted, [&str; 3]); 2] = [
+    (Counted::Requests, ["x-ratelimit-limit-requests", "x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"]),
+    (Counted::Tokens, ["x-ratelimit-limit-tokens", "x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"]),
+];
+
 /// `x-ratelimit-{limit,remaining,reset}-{requests,tokens}`, of which `reset` is told in a grammar of the provider's own.
 pub(super) fn limits(headers: &HeaderMap, reset: impl Fn(&str) -> Option<Duration>) -> Limits {
     let mut limits = Limits::default();
-    for (counted, name) in [(Counted::Requests, "requests"), (Counted::Tokens, "tokens")] {
-        let text = |part| {
-            headers.get(format!("x-ratelimit-{part}-{name}")).and_then(|value| value.to_str().ok()).map(str::trim)
-        };
+    for (counted, [limit, remaining, until]) in FAMILIES {
+        let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
         limits.tell(Limit {
             counted,
-            limit: text("limit").and_then(count),
-            remaining: text("remaining").and_then(count),
-            reset: text("reset").and_then(&reset),
+            limit: text(limit).and_then(count),
+            remaining: text(remaining).and_then(count),
+            reset: text(until).and_then(&reset),
         });
     }
     limits

@@ -63,13 +63,7 @@ impl Rules for Qianfan {
         if v1::event(event, seen) {
             return;
         }
-        let first = seen.failure.take();
-        Openai.event(event, seen);
-        let failure = seen.failure.take();
-        seen.failure = first;
-        if let Some(failure) = failure {
-            seen.fail(here(failure));
-        }
+        seen.retold(|seen| Openai.event(event, seen), |failure| failure.map(here));
     }
 
     /// Without a reset.

@@ -54,13 +54,7 @@ impl Rules for Zhipu {
     }
 
     fn event(&self, event: &Event<'_>, seen: &mut Seen) {
-        let first = seen.failure.take();
-        Openai.event(event, seen);
-        let failure = seen.failure.take().map(here).or_else(|| broken_off_in(event));
-        seen.failure = first;
-        if let Some(failure) = failure {
-            seen.fail(failure);
-        }
+        seen.retold(|seen| Openai.event(event, seen), |failure| failure.map(here).or_else(|| broken_off_in(event)));
     }
 
     fn estimate(&self, body: &[u8]) -> u64 {
