@@ -42,6 +42,8 @@ impl ByteSpec {
 /// is alone can't take all, so that a second one that comes finds room at once, without anybody being held back first. A tenant
 /// whose bucket has been full for a second is forgotten. Bytes are asked for in pieces no larger than a tenant's burst.
 ///
+/// Its unit is a byte. Source: (L7).
+///
 /// ```
 /// use limiter::{Burst, ByteRates, ByteSpec, Decision, Nanos, Rate};
 ///

@@ -11,6 +11,8 @@ use std::num::NonZeroU32;
 /// granted <=> in_flight < limit
 /// ```
 ///
+/// Its unit is a call in flight. Source: Dijkstra's counting semaphore (L4).
+///
 /// ```
 /// use limiter::ConcurrencyLimit;
 /// use std::num::NonZeroU32;

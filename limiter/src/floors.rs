@@ -23,6 +23,8 @@ pub enum FloorsError {
 /// The share of grants that each class gets while it has work waiting, whatever the others want. What a class does not use goes
 /// to the others by priority.
 ///
+/// Shares of grants, so of calls, between 0 and 1. Source: (L9), (F6).
+///
 /// ```
 /// use limiter::{Floors, FloorsError};
 ///

@@ -48,6 +48,8 @@ struct Table {
 /// Memory: 16 bytes and a control byte for each place, of which from a quarter to seven eighths are filled: 20 to 68 bytes a key.
 /// An operation locks one of 256 tables, and at worst sweeps and doubles that one.
 ///
+/// Units are whatever the rate counts. Source: (L10).
+///
 /// ```
 /// use limiter::{Burst, Decision, KeyedBuckets, Nanos, Rate};
 ///

@@ -118,6 +118,8 @@ pub enum Departure {
 /// Two ways to use it: [`offer`](Self::offer) gives a caller that can hold its call the moment at which to send it;
 /// [`take`](Self::take) serves a [`Scheduler`](crate::Scheduler) that holds who waits and asks again in time.
 ///
+/// Units are whatever the rate counts. Source: Turner's bucket with its queue (L2).
+///
 /// ```
 /// use limiter::{Burst, Departure, LeakyQueue, Nanos, Rate};
 ///

@@ -110,6 +110,8 @@ impl LimitSpec {
 ///   till then a call must pass both. So a bucket of 10 with 3 left, made a window, lets through what the bucket would have, and
 ///   a debt is worked off as it would have been; no change admits anything that the old algorithm would not have admitted.
 ///
+/// Units are whatever the rate counts. Source: (L1), (L2), (L3) and (L6).
+///
 /// ```
 /// use limiter::{Algorithm, Burst, Decision, Fill, Limit, LimitSpec, Nanos, Rate};
 ///

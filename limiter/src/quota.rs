@@ -102,6 +102,8 @@ pub struct Levels {
 /// Needs `&mut self` under one lock: spanning several atomic words would mean taking and rolling back, and what is rolled back
 /// refuses others falsely meanwhile.
 ///
+/// Each dimension has its own unit; see [`Cost`]. Source: (L8).
+///
 /// ```
 /// use limiter::{BucketSpec, Burst, CompositeQuota, Cost, Dimension, Fill, Nanos, QuotaDecision, QuotaSpec, Rate, Used};
 /// use std::num::NonZeroU32;

@@ -52,6 +52,8 @@ enum Obstacle {
 ///   at the head is saved for.
 /// - Who is cancelled, refused or granted is gone from the queue; a cost that can never fit is told so at once.
 ///
+/// Source: (L4), (L9), (F6), and (B5) for the way back.
+///
 /// ```
 /// use limiter::{Ask, Class, Cost, Fill, Nanos, Offer, Scheduler, SchedulerSpec, Settlement, Signal};
 ///

@@ -39,6 +39,8 @@ impl SlopeSpec {
 /// limits beside it are for. A cost above `base` is never granted: whether a load will have climbed high enough for it, nobody
 /// knows. A clock that steps back stays in the step it was in.
 ///
+/// Units are whatever is counted, requests in a composite. Source: (L8), ours.
+///
 /// ```
 /// use limiter::{Decision, Nanos, Slope, SlopeSpec};
 /// use std::num::NonZeroU64;

@@ -11,6 +11,8 @@ use crate::sync::{AtomicU32, Ordering};
 /// its holder ends. Nobody waits here: who should wait for a slot, in order and within bounds, asks a
 /// [`Scheduler`](crate::Scheduler).
 ///
+/// Its unit is a call in flight: granted <=> in flight < limit. Source: Dijkstra's counting semaphore (L4).
+///
 /// ```
 /// use limiter::{Slot, Slots};
 /// use std::num::NonZeroU32;

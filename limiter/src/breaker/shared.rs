@@ -36,6 +36,8 @@ const GENERATION: u64 = 1 << 32;
 /// - A success of an older generation is never counted: the word carries the generation it counts for.
 /// - No time is read where none is needed: `now` is a function.
 ///
+/// Its unit is a call. Source: (B1), (B2); the formulas are the [`Breaker`]'s.
+///
 /// ```
 /// use limiter::{Admission, BreakerSpec, Nanos, SharedBreaker, Signal, Window};
 /// use std::num::NonZeroU32;

@@ -19,6 +19,8 @@ use crate::clock::Nanos;
 /// What was used outlives a restart through [`used`](Self::used) and [`restore`](Self::restore); until it is restored, presume
 /// that all was.
 ///
+/// Units are whatever the limit counts. Source: (L3), and (L1) for days.
+///
 /// ```
 /// use limiter::{Decision, FixedWindow, Nanos, WindowSpec};
 /// use std::num::NonZeroU64;

@@ -15,6 +15,8 @@ use crate::clock::Nanos;
 /// Guarantee: no interval `[a, a + w)` admits more than the limit, wherever it begins. The strictest form, and the only one whose
 /// memory grows with what it admits: an entry of 16 bytes per grant and window, at most `limit` of them.
 ///
+/// Units are whatever the limit counts. Source: (L3).
+///
 /// ```
 /// use limiter::{Decision, Nanos, SlidingLog, WindowSpec};
 /// use std::num::NonZeroU64;
