@@ -8,10 +8,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use crate::model::{
-    AuditPage, AuditQuery, Breaker, BulkOutcome, BulkRequest, EngineView, KeyId, KeyView, MadeKey, NewKey, Overview,
-    PendingChange, PendingDetail, PendingPage, PendingQuery, Problem, RecordId, Replay, ReplayId, ReplayPreview,
-    ReplayRequest, RetryStat, Series, SeriesQuery, SourcePut, Sources, TestAnswer, TripRequest, UpstreamPut,
-    UpstreamVersion, UpstreamView,
+    AuditPage, AuditQuery, Breaker, BulkOutcome, BulkRequest, EngineView, Judgement, KeyId, KeyView, MadeKey, NewKey,
+    Overview, PendingChange, PendingDetail, PendingPage, PendingQuery, Problem, RecordId, Replay, ReplayId,
+    ReplayPreview, ReplayRequest, RetryStat, Series, SeriesQuery, SourcePut, Sources, TestAnswer, TriedAnswer,
+    TripRequest, UpstreamPut, UpstreamVersion, UpstreamView,
 };
 
 /// The operator's API.
@@ -86,6 +86,8 @@ pub trait Api: Send + Sync + 'static {
     async fn retries(&self, name: String) -> Result<Vec<RetryStat>, Problem>;
     /// One real call to it.
     async fn test_upstream(&self, name: String) -> Result<TestAnswer, Problem>;
+    /// How an answer would be classified, and why. Nothing is sent, nothing counts.
+    async fn classify_answer(&self, name: String, tried: TriedAnswer) -> Result<Judgement, Problem>;
 }
 
 /// The API as it stands in Leptos' context.

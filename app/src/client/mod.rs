@@ -13,10 +13,10 @@ use crate::{
     api::Api,
     bundle::{DESK, WATCH},
     model::{
-        AuditPage, AuditQuery, Breaker, BulkOutcome, BulkRequest, EngineView, KeyId, KeyView, MadeKey, NewKey,
-        Overview, PendingChange, PendingDetail, PendingPage, PendingQuery, Problem, RecordId, Replay, ReplayId,
-        ReplayPreview, ReplayRequest, RetryStat, Series, SeriesQuery, SourcePut, Sources, TestAnswer, TripRequest,
-        UpstreamPut, UpstreamVersion, UpstreamView,
+        AuditPage, AuditQuery, Breaker, BulkOutcome, BulkRequest, EngineView, Judgement, KeyId, KeyView, MadeKey,
+        NewKey, Overview, PendingChange, PendingDetail, PendingPage, PendingQuery, Problem, RecordId, Replay, ReplayId,
+        ReplayPreview, ReplayRequest, RetryStat, Series, SeriesQuery, SourcePut, Sources, TestAnswer, TriedAnswer,
+        TripRequest, UpstreamPut, UpstreamVersion, UpstreamView,
     },
     paths::{self, escape},
 };
@@ -135,9 +135,6 @@ impl Api for Client {
     }
 
     async fn series(&self, query: SeriesQuery) -> Result<Series, Problem> {
-        if !WATCH {
-            return Err(self.elsewhere());
-        }
         let minutes = query.minutes.to_string();
         let until = query.until.map(paths::time);
         let query = paths::query(&[
@@ -299,5 +296,12 @@ impl Api for Client {
             return Err(self.elsewhere());
         }
         self.post(format!("/upstreams/{}/test", escape(&name))).await
+    }
+
+    async fn classify_answer(&self, name: String, tried: TriedAnswer) -> Result<Judgement, Problem> {
+        if !DESK {
+            return Err(self.elsewhere());
+        }
+        self.send("POST", format!("/upstreams/{}/classify", escape(&name)), json(&tried)).await
     }
 }

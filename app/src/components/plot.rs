@@ -87,6 +87,10 @@ pub(crate) struct Bucket {
     pub(crate) failures: [u64; 5],
     /// The worst state of the breaker.
     pub(crate) breaker: BreakerState,
+    /// The most by which the upstream's own word lowered ours.
+    pub(crate) drift: f64,
+    /// Requests of others.
+    pub(crate) foreign: u64,
 }
 
 impl Bucket {
@@ -131,6 +135,8 @@ pub(crate) fn buckets(points: &[Point], step_s: u32, most: usize) -> Vec<Bucket>
                 refused: chunk.iter().map(|p| p.refused).sum(),
                 failures,
                 breaker: chunk.iter().map(|p| p.breaker).max_by_key(|s| badness(*s)).unwrap_or(first.breaker),
+                drift: chunk.iter().map(|p| p.drift).fold(0.0, f64::max),
+                foreign: chunk.iter().map(|p| p.foreign).sum(),
             })
         })
         .collect()
@@ -173,6 +179,8 @@ mod tests {
             failures,
             breaker,
             queued: 0,
+            drift: 0.0,
+            foreign: 0,
         }
     }
 

@@ -5,6 +5,7 @@ pub mod breaker;
 pub mod engines;
 pub mod failure;
 pub mod ids;
+pub mod judgement;
 pub mod keys;
 pub mod overview;
 pub mod pending;
@@ -22,6 +23,7 @@ pub use breaker::{Breaker, BreakerCause, BreakerState, Forced, TripRequest};
 pub use engines::{EngineReport, EngineShare, EngineView};
 pub use failure::{Disposition, ErrorClass, Suggestion};
 pub use ids::{KeyId, PermitId, RecordId, ReplayId};
+pub use judgement::{Again, CountedUnit, JudgedFailure, Judgement, ToldLimit, TriedAnswer};
 pub use keys::{KeyView, MadeKey, NewKey};
 pub use overview::{AlertKind, AlertView, Overview, Revisions, UpstreamNow, Verdict};
 pub use pending::{
@@ -30,7 +32,7 @@ pub use pending::{
 };
 pub use permit::{PermitAsked, PermitGranted, PermitSettled, PermitState};
 pub use problem::Problem;
-pub use record::{Attempt, RecordState, RecordView};
+pub use record::{Attempt, AttemptAnswer, BrokenHow, RecordState, RecordView, Then, ThenWhat, ThenWhy};
 pub use replay::{Replay, ReplayPreview, ReplayRequest, ReplayState};
 pub use retries::RetryStat;
 pub use series::{Mark, Point, Range, Series, SeriesQuery};

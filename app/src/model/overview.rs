@@ -14,6 +14,10 @@ words!(
     AlertKind {
         /// The upstream refused its own credential; nothing more is sent to it.
         Authentication = "authentication",
+        /// The upstream refuses everything although it gets little: it seems to have banned us; nothing is sent for a time.
+        Banned = "banned",
+        /// Somebody else spends the same quota.
+        ForeignSpender = "foreign_spender",
         /// A breaker opened by itself.
         BreakerOpen = "breaker_open",
         /// Too many calls time out.
@@ -115,6 +119,10 @@ pub struct UpstreamNow {
     pub breaker_until: Option<DateTime<Utc>>,
     /// Utilisation over the last 15 minutes, oldest first, for a sparkline.
     pub spark: Vec<f64>,
+    /// Requests of the last ten minutes that the upstream counted and that were not sent from here, at least (G9). None while it
+    /// says nothing of the kind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub foreign: Option<u64>,
     /// Whether its answers are simulated (the demo's upstream).
     pub simulated: bool,
 }

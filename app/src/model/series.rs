@@ -87,6 +87,13 @@ pub struct Point {
     pub breaker: BreakerState,
     /// Most that waited at once.
     pub queued: u64,
+    /// By how much the upstream's own word lowered what we thought was left (G9): the largest share of a minute's quota in the
+    /// step, over its dimensions.
+    #[serde(default)]
+    pub drift: f64,
+    /// Requests that the upstream counted in the step and that were not sent from here, at least.
+    #[serde(default)]
+    pub foreign: u64,
 }
 
 impl Point {

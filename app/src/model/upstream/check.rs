@@ -10,7 +10,8 @@ use super::config::{Burst, UpstreamConfig};
 pub struct FieldProblem {
     /// Dotted path, e.g. `quota.safety`.
     pub field: String,
-    /// `required`, `not_a_url`, `not_positive`, `out_of_range`, `literal_secret`, `bad_name`, `bad_header`, `order`, `taken`.
+    /// `required`, `not_a_url`, `not_positive`, `out_of_range`, `literal_secret`, `bad_name`, `bad_header`,
+    /// `bad_pointer`, `order`, `taken`.
     pub code: String,
     /// What is wrong and what is allowed.
     pub message: String,
@@ -56,6 +57,7 @@ impl UpstreamConfig {
         self.check_address(&mut found);
         self.check_quota(&mut found);
         self.check_times(&mut found);
+        super::rules::check(&self.rules, &mut found);
         found
     }
 
@@ -164,7 +166,10 @@ impl UpstreamConfig {
         for (field, value, least, most) in [
             ("timeout.connect_s", t.connect_s, 0.01, 600.0),
             ("timeout.first_byte_s", t.first_byte_s, 0.01, 3_600.0),
+            ("timeout.between_bytes_s", t.between_bytes_s, 0.01, 3_600.0),
             ("timeout.request_s", t.request_s, 0.01, 3_600.0),
+            ("ban.after_s", Some(self.ban.after_s), 0.1, 86_400.0),
+            ("ban.hold_s", Some(self.ban.hold_s), 0.1, 86_400.0),
             ("retry.base_s", r.base_s, 0.001, 3_600.0),
             ("retry.cap_s", r.cap_s, 0.001, 86_400.0),
             ("retry.budget_s", r.budget_s, 0.0, 86_400.0),
@@ -173,6 +178,9 @@ impl UpstreamConfig {
             if let Some(value) = value {
                 between(found, field, value, least, most);
             }
+        }
+        if self.ban.refusals > 10_000 {
+            found.push(FieldProblem::new("ban.refusals", "out_of_range", "from 0 to 10,000"));
         }
         if r.max_retries.is_some_and(|n| n > 100) {
             found.push(FieldProblem::new("retry.max_retries", "out_of_range", "from 0 to 100"));

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     actions::Actions,
     choices::{BackoffKind, Cancel, Idempotency, JitterKind, Kind, Managed, OnUnknown, Preset, Profile},
+    rules::AnswerRule,
 };
 
 /// A credential that the gateway puts into each call. Names an environment variable: the secret is never stored, logged or shown.
@@ -134,7 +135,10 @@ pub struct Timeouts {
     /// Until the answer's head.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_byte_s: Option<f64>,
-    /// For the whole call.
+    /// Between two pieces of an answer; absent: `request_s`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub between_bytes_s: Option<f64>,
+    /// For the whole call. An answer that is passed on while it comes is held to `between_bytes_s` instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_s: Option<f64>,
 }
@@ -199,6 +203,26 @@ impl Default for BreakerConfig {
             window_rule: true,
             quick: true,
         }
+    }
+}
+
+/// "We seem to be banned" (G9): the upstream refuses everything although it gets little. Then nothing is sent for a time, and
+/// people are told.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "ssr", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct Ban {
+    /// Refusals in a row (429, 403), none of them with a time that passes by itself, before it counts; 0 switches the rule off.
+    pub refusals: u32,
+    /// And for how long they go on at least, in seconds.
+    pub after_s: f64,
+    /// How long nothing is sent, in seconds. Then one call may try.
+    pub hold_s: f64,
+}
+
+impl Default for Ban {
+    fn default() -> Self {
+        Self { refusals: 20, after_s: 600.0, hold_s: 3_600.0 }
     }
 }
 
@@ -267,6 +291,12 @@ pub struct UpstreamConfig {
     /// What becomes of a failed call, by class; what is absent follows from preset, keys and `on_unknown`.
     #[serde(default)]
     pub actions: Actions,
+    /// Rules of its own about its answers: they decide before the profile does, the first that matches.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<AnswerRule>,
+    /// When it seems to have banned us (G9).
+    #[serde(default)]
+    pub ban: Ban,
     /// What a cancelled call does.
     #[serde(default = "frees")]
     pub cancel: Cancel,
@@ -299,6 +329,8 @@ impl UpstreamConfig {
             idempotency: ignored(),
             on_unknown: None,
             actions: Actions::default(),
+            rules: Vec::new(),
+            ban: Ban::default(),
             cancel: frees(),
             breaker: BreakerConfig::default(),
             managed: database(),

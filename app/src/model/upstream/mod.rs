@@ -8,11 +8,13 @@ mod check;
 mod choices;
 mod config;
 mod presets;
+mod rules;
 mod views;
 
 pub use actions::Actions;
 pub use check::{FieldProblem, name_is_good};
 pub use choices::{Action, BackoffKind, Cancel, Idempotency, JitterKind, Kind, Managed, OnUnknown, Preset, Profile};
-pub use config::{Auth, BreakerConfig, Burst, MinSamples, Quota, Retry, Target, Timeouts, UpstreamConfig};
+pub use config::{Auth, Ban, BreakerConfig, Burst, MinSamples, Quota, Retry, Target, Timeouts, UpstreamConfig};
 pub use presets::PresetNumbers;
+pub use rules::{AnswerRule, MOST_RULES};
 pub use views::{TestAnswer, UpstreamPut, UpstreamVersion, UpstreamView};
