@@ -2,14 +2,17 @@
 
 use std::time::{Duration, SystemTime};
 
-use app::model::{ErrorClass, upstream::Profile};
+use app::model::ErrorClass;
 use http::{HeaderMap, StatusCode, header};
 
 use super::{
+    encoded::Coding,
     failure::{Failure, Retryable, Verdict},
     fields::{self, Parsed},
     inspector::Inspector,
     profile::Rules,
+    reading::Reading,
+    sse::{Event, Events},
     status, text, usage,
 };
 
@@ -30,10 +33,10 @@ pub struct Answer<'a> {
 }
 
 /// What an answer means.
-pub fn classify(profile: Profile, answer: &Answer<'_>) -> Verdict {
-    let mut inspector = Inspector::new(profile, answer.status, answer.headers, answer.at);
+pub fn classify(reading: impl Into<Reading>, answer: &Answer<'_>) -> Verdict {
+    let mut inspector = Inspector::new(reading, answer.status, answer.headers, answer.at);
     inspector.feed(answer.body);
-    inspector.end(if answer.complete { Ending::Whole } else { Ending::NotKept })
+    inspector.end(if answer.complete { Ending::Whole } else { Ending::NotKept }).0
 }
 
 /// How a body ended.
@@ -59,7 +62,7 @@ pub(super) enum Content {
     Events,
     /// A page for people.
     Html,
-    /// Something else, or encoded: not read.
+    /// Something else, or in a coding that is not known: not read.
     Opaque,
 }
 
@@ -68,6 +71,10 @@ pub(super) enum Content {
 pub(super) struct Head {
     pub(super) status: u16,
     pub(super) content: Content,
+    /// Whether it calls itself an event stream, also where it is a refusal.
+    events: bool,
+    /// How the body is packed; none where that is not known.
+    pub(super) coding: Option<Coding>,
     /// No `Content-Length` promises a body (it does for HEAD).
     no_body_promised: bool,
     retry_after: Option<Duration>,
@@ -79,14 +86,17 @@ pub(super) struct Head {
 impl Head {
     pub(super) fn new(rules: &dyn Rules, status: StatusCode, headers: &HeaderMap, at: SystemTime) -> Self {
         let length = headers.get(header::CONTENT_LENGTH).map(http::HeaderValue::as_bytes);
-        let content = content(headers);
+        let coding = Coding::of(headers);
+        let content = if coding.is_some() { content(headers) } else { Content::Opaque };
         let failure = status::failure(status.as_u16());
         let is_refusal = failure.is_some();
         let failure = failure.map(|by_status| rules.head(status.as_u16(), headers).unwrap_or(by_status));
         Self {
             status: status.as_u16(),
             // The body of a refusal is short, whatever it calls itself.
-            content: if is_refusal && content != Content::Opaque { Content::Json { declared: false } } else { content },
+            content: if is_refusal && coding.is_some() { Content::Json { declared: false } } else { content },
+            events: content == Content::Events,
+            coding,
             no_body_promised: length.is_none_or(|length| length == b"0"),
             retry_after: is_refusal.then(|| rules.retry_after(headers, at)).flatten(),
             reset: is_refusal.then(|| rules.limits(headers, at).reset()).flatten(),
@@ -95,17 +105,31 @@ impl Head {
     }
 }
 
-fn content(headers: &HeaderMap) -> Content {
-    let encoded = |value: &http::HeaderValue| !value.as_bytes().trim_ascii().eq_ignore_ascii_case(b"identity");
-    if headers.get_all(header::CONTENT_ENCODING).iter().any(encoded) {
-        return Content::Opaque;
+impl Head {
+    /// Reads a body; of an event stream, its first event that is JSON.
+    fn read(&self, body: &[u8]) -> Parsed {
+        let mut first = None;
+        if self.events {
+            let mut events = Events::default();
+            let mut look = |event: Event<'_>| {
+                if first.is_none() {
+                    first = event.data.map(fields::read).filter(|parsed| parsed.json().is_some());
+                }
+            };
+            events.feed(body, &mut look);
+            events.finish(&mut look);
+        }
+        first.unwrap_or_else(|| fields::read(body))
     }
+}
+
+fn content(headers: &HeaderMap) -> Content {
     let Some(value) = headers.get(header::CONTENT_TYPE) else { return Content::Json { declared: false } };
     let essence = value.as_bytes().split(|b| *b == b';').next().unwrap_or_default().trim_ascii().to_ascii_lowercase();
     match essence.as_slice() {
         b"text/event-stream" => Content::Events,
         b"text/html" | b"application/xhtml+xml" => Content::Html,
-        b"application/json" => Content::Json { declared: true },
+        b"application/json" | b"text/json" => Content::Json { declared: true },
         b"" | b"text/plain" => Content::Json { declared: false },
         // Lines of JSON, one after the other: no JSON as a whole.
         b"application/stream+json" | b"application/x-ndjson" | b"application/ndjson" | b"application/jsonl" => {
@@ -117,23 +141,34 @@ fn content(headers: &HeaderMap) -> Content {
 }
 
 /// Judges a body that is no event stream. `tail` is the end of a body too large to keep.
-pub(super) fn judge(rules: &dyn Rules, head: &Head, body: &[u8], tail: Option<&[u8]>, ending: Ending) -> Verdict {
+pub(super) fn judge(reading: &Reading, head: &Head, body: &[u8], tail: Option<&[u8]>, ending: Ending) -> Verdict {
+    let rules = reading.rules();
     let failure = match head.failure.clone() {
-        Some(failure) => refused(rules, head, body, failure),
         None if ending == Ending::Lost => super::broken(super::Broken::AnswerCut),
-        None => match accepted(rules, head, body, tail, ending) {
-            Verdict::Failure(failure) => failure,
-            success @ Verdict::Success { .. } => return success,
+        by_head => match (own(reading, head, body, tail), by_head) {
+            (Some(failure), _) => failure,
+            (None, Some(failure)) => refused(rules, head, body, failure),
+            (None, None) => match accepted(rules, head, body, tail, ending) {
+                Verdict::Failure(failure) => failure,
+                success @ Verdict::Success { .. } => return success,
+            },
         },
     };
     Verdict::Failure(failure.under(head))
+}
+
+/// What the operator's own rules make of it. Of a body too large to keep only the status is looked at.
+fn own(reading: &Reading, head: &Head, body: &[u8], tail: Option<&[u8]>) -> Option<Failure> {
+    let can_be_read = matches!(head.content, Content::Json { .. }) && tail.is_none();
+    let parsed = (can_be_read && reading.looks_into_bodies()).then(|| head.read(body));
+    reading.own(head.status, parsed.as_ref().and_then(Parsed::json))
 }
 
 fn refused(rules: &dyn Rules, head: &Head, body: &[u8], by_head: Failure) -> Failure {
     if head.content == Content::Opaque {
         return by_head;
     }
-    let parsed = fields::read(body);
+    let parsed = head.read(body);
     let Some(json) = parsed.json() else {
         let body = String::from_utf8_lossy(body);
         let mut failure = by_head;

@@ -2,58 +2,9 @@
 
 use app::model::{ErrorClass, Suggestion};
 
+pub use app::model::BrokenHow as Broken;
+
 use super::failure::{Blame, Failure, Retryable};
-
-/// How a call broke before its answer was whole.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Broken {
-    /// The request can't be made into an HTTP request: a bad URL, a header that is none. Nothing was sent.
-    Unsendable,
-    /// DNS, connect or TLS failed. Nothing was sent.
-    Connect,
-    /// No connection in time. Nothing was sent.
-    TimeoutConnect,
-    /// The request went out, the answer's head did not come in time.
-    TimeoutFirstByte,
-    /// The whole call took too long.
-    TimeoutTotal,
-    /// No answer within what its caller had left, which was less than the upstream is allowed.
-    CallersTime,
-    /// The answer began and then stalled.
-    TimeoutBetweenBytes,
-    /// The connection was lost after the request, or a part of it, had gone out, before the answer's head.
-    Dropped,
-    /// The connection was lost in mid-answer.
-    AnswerCut,
-    /// The caller's own body broke off, or grew too large, on its way to the upstream.
-    CallersBody,
-}
-
-impl Broken {
-    /// All of them.
-    pub const ALL: [Self; 10] = [
-        Self::Unsendable,
-        Self::Connect,
-        Self::TimeoutConnect,
-        Self::TimeoutFirstByte,
-        Self::TimeoutTotal,
-        Self::CallersTime,
-        Self::TimeoutBetweenBytes,
-        Self::Dropped,
-        Self::AnswerCut,
-        Self::CallersBody,
-    ];
-
-    /// Whether anything of the request went out.
-    pub const fn sent(self) -> bool {
-        !matches!(self, Self::Unsendable | Self::Connect | Self::TimeoutConnect)
-    }
-
-    /// Whether the upstream may have done the work although we don't know.
-    pub const fn outcome_unknown(self) -> bool {
-        self.sent() && !matches!(self, Self::CallersBody)
-    }
-}
 
 /// The failure that a broken call is.
 pub const fn broken(how: Broken) -> Failure {
@@ -68,8 +19,12 @@ pub const fn broken(how: Broken) -> Failure {
         Broken::Dropped => (ErrorClass::ServerError, "connection lost after sending: outcome unknown"),
         Broken::AnswerCut => (ErrorClass::ServerError, "the answer was cut off: outcome unknown"),
         Broken::CallersBody => (ErrorClass::ClientError, "the caller's body broke off on its way: never whole"),
+        Broken::ProgramEnded => {
+            (ErrorClass::Timeout, "the program ended while the call was under way: outcome unknown")
+        }
     };
     let mut failure = Failure::new(class, rule);
+    failure.broken = Some(how);
     failure.sent = how.sent();
     if matches!(how, Broken::CallersTime) {
         failure.blame = Blame::Caller;
@@ -89,10 +44,10 @@ mod tests {
 
     #[test]
     fn what_was_not_sent_may_always_be_sent_again_unless_it_cannot_be_sent_at_all() {
-        for how in Broken::ALL {
+        for how in Broken::ALL.iter().copied() {
             let failure = broken(how);
             assert_eq!(failure.sent, how.sent(), "{how:?}");
-            crate::classify::testing::rule_is_translated(failure.rule);
+            crate::classify::testing::rule_is_translated(&failure.rule);
             match how {
                 // Nobody but the caller is to blame, and what was never whole was not done.
                 Broken::Unsendable | Broken::CallersBody => {

@@ -1,8 +1,8 @@
 //! What became of a call, in our words and in the provider's.
 
-use std::time::Duration;
+use std::{borrow::Cow, time::Duration};
 
-use app::model::{ErrorClass, Suggestion};
+use app::model::{BrokenHow, ErrorClass, Suggestion, upstream::Action};
 
 use super::{fields::Said, usage::Usage};
 
@@ -86,7 +86,13 @@ pub struct Failure {
     /// no retry's wait; a time to come back for work that is put off.
     pub reset: Option<Duration>,
     /// The rule that decided, for people.
-    pub rule: &'static str,
+    pub rule: Cow<'static, str>,
+    /// The operator's own rule that decided: its place among the upstream's, from 0.
+    pub own_rule: Option<usize>,
+    /// What that rule says becomes of it, instead of the table.
+    pub action: Option<Action>,
+    /// How the call broke, where there was no whole answer.
+    pub broken: Option<BrokenHow>,
     /// What will most likely help.
     pub suggestion: Suggestion,
     /// The credentials were refused: every call fails until a person acts (F11).
@@ -118,7 +124,10 @@ impl Failure {
             blame: Blame::Upstream,
             retry_after: None,
             reset: None,
-            rule,
+            rule: Cow::Borrowed(rule),
+            own_rule: None,
+            action: None,
+            broken: None,
             suggestion,
             authentication: false,
             after_first_delta: false,
@@ -210,6 +219,6 @@ impl Failure {
 
     /// What to tell a person: the provider's message, else the rule.
     pub fn message_or_rule(&self) -> &str {
-        self.message.as_deref().unwrap_or(self.rule)
+        self.message.as_deref().unwrap_or(&self.rule)
     }
 }

@@ -24,8 +24,7 @@ fn a_body_too_large_to_keep_still_tells_its_usage() {
     let mut inspector = Inspector::new(Profile::Openai, StatusCode::OK, &headers(JSON), now());
     for chunk in body.as_bytes().chunks(1000) {
         inspector.feed(chunk);
-        let Body::Whole { kept, tail, .. } = &inspector.body else { panic!() };
-        assert!(kept.capacity() <= 2 * KEPT && tail.len() <= TAIL);
+        assert!(inspector.held() <= 2 * (KEPT + TAIL));
     }
     assert_eq!(inspector.finish(true).usage().map(|u| u.total), Some(8));
 }
@@ -51,6 +50,52 @@ fn a_lost_rest_is_a_failure_and_one_not_kept_is_none() {
     let mut inspector = Inspector::new(Profile::Openai, StatusCode::TOO_MANY_REQUESTS, &headers, now());
     inspector.feed(b"{\"err");
     assert_eq!(inspector.finish(false).failure().map(|f| f.class), Some(ErrorClass::RateLimited));
+}
+
+#[test]
+fn an_answer_without_a_body_lacks_nothing_where_none_is_to_come() {
+    for of in [JSON, EVENTS, HTML] {
+        let mut head = Inspector::new(Profile::Openai, StatusCode::OK, &headers(of), now());
+        head.expect_no_body();
+        let verdict = head.finish(true);
+        assert!(
+            verdict.failure().is_none_or(|f| of == HTML && f.class == ErrorClass::ServerError),
+            "{of:?}: {verdict:?}"
+        );
+        for status in [StatusCode::NO_CONTENT, StatusCode::RESET_CONTENT, StatusCode::NOT_MODIFIED] {
+            let verdict = Inspector::new(Profile::Openai, status, &headers(of), now()).finish(true);
+            assert!(of == HTML || verdict.failure().is_none(), "{status} {of:?}: {verdict:?}");
+        }
+        let nothing = Inspector::new(Profile::Openai, StatusCode::OK, &headers(of), now()).finish(true);
+        assert!(nothing.failure().is_some(), "{of:?}");
+    }
+}
+
+#[test]
+fn a_refusal_that_is_an_event_stream_is_read_for_its_first_event() {
+    let of = headers(EVENTS);
+    let body = ": hello\n\nevent: error\ndata: {\"error\":{\"code\":\"insufficient_quota\",\"message\":\"m\"}}\n\n";
+    let answer = Answer {
+        status: StatusCode::TOO_MANY_REQUESTS,
+        headers: &of,
+        body: body.as_bytes(),
+        complete: true,
+        at: now(),
+    };
+    let verdict = classify(Profile::Openai, &answer);
+    let failure = verdict.failure().unwrap();
+    assert_eq!((failure.code.as_deref(), failure.retryable), (Some("insufficient_quota"), Retryable::No));
+}
+
+#[test]
+fn a_stream_that_is_over_before_its_first_word_is_known_for_a_failure() {
+    let mut inspector = Inspector::new(Profile::Openai, StatusCode::OK, &headers(EVENTS), now());
+    inspector.feed(b": keep-alive\n\n");
+    assert!(inspector.failure_so_far(None).is_none());
+    let cut = inspector.failure_so_far(Some(false)).unwrap();
+    assert_eq!((cut.broken, cut.retryable), (Some(Broken::AnswerCut), Retryable::UnknownOutcome));
+    let empty = inspector.failure_so_far(Some(true)).unwrap();
+    assert_eq!((empty.class, empty.retryable), (ErrorClass::ServerError, Retryable::Yes));
 }
 
 #[test]

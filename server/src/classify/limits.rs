@@ -56,6 +56,14 @@ pub fn limits(profile: Profile, headers: &HeaderMap, at: SystemTime) -> Limits {
     rules(profile).limits(headers, at)
 }
 
+/// The longest that a used-up window is waited for: what is longer concerns a day's quota, and each call says so itself.
+const LONGEST_WINDOW: Duration = Duration::from_hours(1);
+
+/// When a used-up window ends, where the profile's resets tell that: before it, nothing can go. None where something is left.
+pub fn window_ends(profile: Profile, told: &Limits) -> Option<Duration> {
+    told.reset().filter(|reset| rules(profile).reset_ends_window() && *reset <= LONGEST_WINDOW)
+}
+
 /// A whole number that is no sentinel: digits and nothing else.
 pub(super) fn count(text: &str) -> Option<u64> {
     let text = text.trim();

@@ -6,21 +6,26 @@
 //!
 //! ```text
 //! no answer        -> broken(Broken)                          -> Failure
-//! a whole answer   -> classify(profile, &Answer)              -> Verdict
+//! a whole answer   -> classify(reading, &Answer)              -> Verdict
 //! passing through  -> Inspector: feed(chunk)*, finish(whole)  -> Verdict
 //! ```
 //!
-//! An answer with a `Content-Encoding` can't be read here and is judged by its status alone: the gateway asks upstreams for
-//! identity.
+//! Before the profile come the operator's own rules for the upstream, if there are any; both together are its [`Reading`]. The
+//! gateway asks upstreams for identity; a body that comes packed all the same (gzip, deflate, br) is unpacked for the look. In
+//! another coding it is judged by its status alone.
 
 mod answer;
 mod broken;
+mod encoded;
 mod estimate;
 mod failure;
 mod fields;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzzing;
 mod inspector;
 mod limits;
 mod profile;
+mod reading;
 mod reset;
 mod retry_after;
 mod sse;
@@ -33,10 +38,12 @@ mod usage;
 pub use answer::{Answer, classify};
 pub use app::model::upstream::Profile;
 pub use broken::{Broken, broken};
+pub use encoded::readable;
 pub use estimate::estimate;
 pub use failure::{Failure, Retryable, Verdict};
-pub use inspector::Inspector;
-pub use limits::{Counted, Limit, Limits, limits};
+pub use inspector::{Evidence, Inspector};
+pub use limits::{Counted, Limit, Limits, limits, window_ends};
+pub use reading::Reading;
 pub use reset::go_duration;
 pub use retry_after::parse as retry_after;
 pub use usage::Usage;

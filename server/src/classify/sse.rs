@@ -48,6 +48,12 @@ impl Events {
         }
     }
 
+    /// Bytes that it holds.
+    #[cfg(any(test, feature = "fuzzing"))]
+    pub(super) fn held(&self) -> usize {
+        self.line.capacity() + self.name.capacity() + self.data.capacity()
+    }
+
     /// The stream ended: what stands there without its blank line is told too.
     pub(super) fn finish(&mut self, tell: &mut impl FnMut(Event<'_>)) {
         if !self.line.is_empty() || self.line_too_long {

@@ -31,7 +31,7 @@ pub(super) fn verdict(profile: Profile, status: u16, of: &[(&str, &str)], body: 
 /// The same verdict, its rule having been looked up: the console tells rules in both languages.
 fn translated(verdict: Verdict) -> Verdict {
     if let Some(failure) = verdict.failure() {
-        rule_is_translated(failure.rule);
+        rule_is_translated(&failure.rule);
     }
     verdict
 }

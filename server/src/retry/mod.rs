@@ -14,4 +14,4 @@ mod policy;
 mod step;
 
 pub use policy::{Policy, Timeouts};
-pub use step::{History, ParkReason, Step, Work, next_step};
+pub use step::{History, Step, Work, next_step};

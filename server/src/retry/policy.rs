@@ -15,6 +15,8 @@ pub struct Timeouts {
     pub connect: Duration,
     /// From sending to the answer's head.
     pub first_byte: Duration,
+    /// Between two pieces of an answer.
+    pub between_bytes: Duration,
     /// The whole call.
     pub request: Duration,
 }
@@ -80,7 +82,7 @@ impl ActionTable {
 
 impl Policy {
     /// The policy of an upstream. Where nothing is set for the connection or the first byte, they have 5 s and the whole call's
-    /// time; neither is ever longer than the whole call.
+    /// time; neither is ever longer than the whole call. Between two pieces of an answer the whole call's time may pass.
     pub fn resolve(config: &UpstreamConfig) -> Self {
         let preset = config.preset.numbers();
         let (timeout, retry) = (&config.timeout, &config.retry);
@@ -96,6 +98,7 @@ impl Policy {
             timeouts: Timeouts {
                 connect: seconds(timeout.connect_s, Preset::CONNECT_S).min(request),
                 first_byte: timeout.first_byte_s.map_or(request, |s| seconds(Some(s), preset.request_s)).min(request),
+                between_bytes: seconds(timeout.between_bytes_s, request.as_secs_f64()),
                 request,
             },
             backoff: Backoff { kind, base, cap },
@@ -136,14 +139,14 @@ mod tests {
     fn the_presets() {
         let s = Duration::from_secs;
         let webhook = Policy::resolve(&preset(Preset::Webhook));
-        assert_eq!(webhook.timeouts, Timeouts { connect: s(5), first_byte: s(8), request: s(8) });
+        assert_eq!(webhook.timeouts, Timeouts { connect: s(5), first_byte: s(8), between_bytes: s(8), request: s(8) });
         assert_eq!((webhook.backoff.base, webhook.backoff.cap, webhook.limited_backoff.base), (s(1), s(30), s(2)));
         assert_eq!(webhook.budget, RetryBudget { max_retries: 3, budget: s(90) });
         assert_eq!(webhook.defer_max, s(86_400));
         assert_eq!(webhook.actions.of(ErrorClass::Timeout), Action::RetryLater);
 
         let tiles = Policy::resolve(&preset(Preset::Tiles));
-        assert_eq!(tiles.timeouts, Timeouts { connect: s(5), first_byte: s(30), request: s(30) });
+        assert_eq!(tiles.timeouts, Timeouts { connect: s(5), first_byte: s(30), between_bytes: s(30), request: s(30) });
         assert_eq!((tiles.backoff.base, tiles.backoff.cap), (Duration::from_millis(500), s(60)));
         assert_eq!(tiles.limited_backoff, tiles.backoff);
         assert_eq!(tiles.budget, RetryBudget { max_retries: 6, budget: s(300) });
@@ -153,7 +156,12 @@ mod tests {
     #[test]
     fn what_the_operator_sets_stands_in_its_place() {
         let config = UpstreamConfig {
-            timeout: Overrides { connect_s: Some(9.0), first_byte_s: Some(2.0), request_s: Some(3.0) },
+            timeout: Overrides {
+                connect_s: Some(9.0),
+                first_byte_s: Some(2.0),
+                between_bytes_s: Some(1.0),
+                request_s: Some(3.0),
+            },
             retry: Retry {
                 base_s: Some(0.25),
                 cap_s: Some(7.0),
@@ -168,7 +176,7 @@ mod tests {
         };
         let policy = Policy::resolve(&config);
         let s = Duration::from_secs;
-        assert_eq!(policy.timeouts, Timeouts { connect: s(3), first_byte: s(2), request: s(3) });
+        assert_eq!(policy.timeouts, Timeouts { connect: s(3), first_byte: s(2), between_bytes: s(1), request: s(3) });
         assert_eq!(policy.limited_backoff.base, Duration::from_millis(500));
         assert_eq!(policy.backoff.kind, limiter::BackoffKind::Fibonacci);
         assert_eq!(policy.budget, RetryBudget { max_retries: 0, budget: Duration::ZERO });

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use app::model::{ErrorClass, upstream::Action};
+use app::model::{ErrorClass, Then, ThenWhat, ThenWhy, upstream::Action};
 use limiter::Exhausted;
 
 use super::policy::Policy;
@@ -38,43 +38,28 @@ pub enum Step {
     /// Back to the retry queue for this long.
     Defer(Duration),
     /// A person decides.
-    Park(ParkReason),
+    Park(ThenWhy),
 }
 
-/// Why a person must decide.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ParkReason {
-    /// The same request fails again.
-    FinalFailure,
-    /// The upstream's table parks its class.
-    ByTable,
-    /// All retries were made.
-    RetriesExhausted,
-    /// The next attempt would start after the time for it was over.
-    BudgetSpent,
-    /// It may have been done, and must not be done twice.
-    UnknownOutcome,
-    /// It was put off as long as it may be.
-    DeferredTooLong,
-}
-
-impl ParkReason {
-    /// The word in the API, the store and the metrics.
-    pub const fn as_str(self) -> &'static str {
+impl Step {
+    /// The same in the API's words, with the reason for the wait.
+    pub fn then(self, failure: &Failure) -> Then {
+        let wait_ms = |wait: Duration| Some(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
         match self {
-            Self::FinalFailure => "final_failure",
-            Self::ByTable => "by_table",
-            Self::RetriesExhausted => "retries_exhausted",
-            Self::BudgetSpent => "budget_spent",
-            Self::UnknownOutcome => "unknown_outcome",
-            Self::DeferredTooLong => "deferred_too_long",
+            Self::RetryIn(wait) => {
+                let why = if failure.retry_after.is_some() { ThenWhy::RetryAfter } else { ThenWhy::Backoff };
+                Then { what: ThenWhat::Retry, why, wait_ms: wait_ms(wait) }
+            }
+            Self::Defer(pause) => {
+                let why = match (failure.retry_after, failure.reset) {
+                    (Some(asked), _) if asked >= pause => ThenWhy::RetryAfter,
+                    (None, Some(reset)) if reset >= pause => ThenWhy::Reset,
+                    _ => ThenWhy::GrowingPause,
+                };
+                Then { what: ThenWhat::Defer, why, wait_ms: wait_ms(pause) }
+            }
+            Self::Park(why) => Then { what: ThenWhat::Park, why, wait_ms: None },
         }
-    }
-}
-
-impl std::fmt::Display for ParkReason {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 
@@ -85,13 +70,16 @@ const DEFER_LONGEST: Duration = Duration::from_mins(15);
 /// What to do after `failure`. `unit` is a random number in [0, 1), for the jitter.
 pub fn next_step(policy: &Policy, history: &History, failure: &Failure, unit: f64) -> Step {
     let table = &policy.actions;
-    match (failure.retryable, table.of(failure.class)) {
-        (Retryable::No, _) if !by_leave(failure) => return Step::Park(ParkReason::FinalFailure),
-        (Retryable::No, Action::Park) => return Step::Park(ParkReason::FinalFailure),
+    // A rule of the upstream's own may say what becomes of what it matches; it stands above the table.
+    let action = failure.action.unwrap_or_else(|| table.of(failure.class));
+    match (failure.retryable, action) {
+        (_, Action::Park) if failure.action.is_some() => return Step::Park(ThenWhy::ByTable),
+        (Retryable::No, _) if !by_leave(failure) => return Step::Park(ThenWhy::FinalFailure),
+        (Retryable::No, Action::Park) => return Step::Park(ThenWhy::FinalFailure),
         // A class that is parked by default holds a few failures that pass (409, 425, 499): only a person parks these.
-        (_, Action::Park) if table.by_hand(failure.class).is_some() => return Step::Park(ParkReason::ByTable),
+        (_, Action::Park) if table.by_hand(failure.class).is_some() => return Step::Park(ThenWhy::ByTable),
         (Retryable::UnknownOutcome, Action::Park | Action::RetryLater) => {
-            return Step::Park(ParkReason::UnknownOutcome);
+            return Step::Park(ThenWhy::UnknownOutcome);
         }
         (Retryable::Yes, Action::Park)
         | (Retryable::No | Retryable::Yes, Action::RetryLater)
@@ -103,13 +91,13 @@ pub fn next_step(policy: &Policy, history: &History, failure: &Failure, unit: f6
     };
     let attempt = history.attempts_made.max(1);
     if failure.most_retries.is_some_and(|most| attempt > most) {
-        return Step::Park(ParkReason::FinalFailure);
+        return Step::Park(ThenWhy::FinalFailure);
     }
     let wait = limiter::wait(backoff, policy.jitter, attempt, failure.retry_after, unit);
     let reason = match policy.budget.allows(history.counted_elapsed, attempt - 1, wait) {
         Ok(()) => return Step::RetryIn(wait),
-        Err(Exhausted::Retries) => ParkReason::RetriesExhausted,
-        Err(Exhausted::Time) => ParkReason::BudgetSpent,
+        Err(Exhausted::Retries) => ThenWhy::RetriesExhausted,
+        Err(Exhausted::Time) => ThenWhy::BudgetSpent,
     };
     match history.work {
         Work::Batch if failure.is_passing() => defer(policy, history, failure),
@@ -132,7 +120,7 @@ fn defer(policy: &Policy, history: &History, failure: &Failure) -> Step {
     let growing = history.deferred_so_far.clamp(DEFER_FIRST, DEFER_LONGEST);
     let pause = failure.retry_after.or(failure.reset).map_or(growing, |named| named.max(growing));
     if history.deferred_so_far.saturating_add(pause) > policy.defer_max {
-        Step::Park(ParkReason::DeferredTooLong)
+        Step::Park(ThenWhy::DeferredTooLong)
     } else {
         Step::Defer(pause)
     }

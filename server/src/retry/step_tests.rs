@@ -49,7 +49,7 @@ fn the_webhook_preset_waits_as_it_says() {
             Step::Defer(_) => panic!("nobody defers interactive work"),
         })
     };
-    let out = Err(ParkReason::RetriesExhausted);
+    let out = Err(ThenWhy::RetriesExhausted);
     assert_eq!(waits(&answered(500, None, "")), [Ok(1), Ok(2), Ok(4), out]);
     assert_eq!(waits(&answered(504, None, "")), [Ok(1), Ok(2), Ok(4), out]);
     assert_eq!(waits(&answered(429, None, "")), [Ok(2), Ok(4), Ok(8), out]);
@@ -67,7 +67,7 @@ fn what_fails_again_is_parked_at_once_whoever_waits() {
             answered(200, None, r#"{"choices":[{"finish_reason":"content_filter"}]}"#),
             broken(Broken::Unsendable),
         ] {
-            assert_eq!(first(&failure, work), Step::Park(ParkReason::FinalFailure), "{failure:?}");
+            assert_eq!(first(&failure, work), Step::Park(ThenWhy::FinalFailure), "{failure:?}");
         }
     }
 }
@@ -77,7 +77,7 @@ fn conflicts_are_retried_but_never_deferred() {
     let conflict = answered(409, None, "");
     assert_eq!(first(&conflict, Work::Batch), Step::RetryIn(S));
     let last = next_step(&webhook(), &history(4, S, Work::Batch), &conflict, 0.5);
-    assert_eq!(last, Step::Park(ParkReason::RetriesExhausted));
+    assert_eq!(last, Step::Park(ThenWhy::RetriesExhausted));
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn case_01_02_03_an_invalid_retry_after_never_means_at_once() {
 #[test]
 fn case_04_openai_node_1841_an_hour_is_an_hour() {
     let failure = answered(429, Some("3600"), "");
-    assert_eq!(first(&failure, Work::Interactive), Step::Park(ParkReason::BudgetSpent));
+    assert_eq!(first(&failure, Work::Interactive), Step::Park(ThenWhy::BudgetSpent));
     assert_eq!(first(&failure, Work::Batch), Step::Defer(HOUR));
 }
 
@@ -114,10 +114,7 @@ fn case_14_inspect_ai_5526_a_daily_quota_is_tried_once_more_when_it_says_and_the
     let Verdict::Failure(failure) = classify(Profile::Gemini, &answer) else { panic!("no failure") };
     for work in [Work::Interactive, Work::Batch] {
         assert_eq!(next_step(&webhook(), &history(1, S, work), &failure, 0.0), Step::RetryIn(S * 36));
-        assert_eq!(
-            next_step(&webhook(), &history(2, S * 40, work), &failure, 0.0),
-            Step::Park(ParkReason::FinalFailure)
-        );
+        assert_eq!(next_step(&webhook(), &history(2, S * 40, work), &failure, 0.0), Step::Park(ThenWhy::FinalFailure));
     }
 }
 
@@ -126,9 +123,9 @@ fn case_05_posthog_104332_no_attempt_starts_after_the_budget() {
     let mut policy = webhook();
     policy.limited_backoff.base = Duration::from_millis(6400);
     let at = |elapsed| next_step(&policy, &history(1, elapsed, Work::Interactive), &answered(429, None, ""), 0.0);
-    assert_eq!(at(S * 88), Step::Park(ParkReason::BudgetSpent));
+    assert_eq!(at(S * 88), Step::Park(ThenWhy::BudgetSpent));
     assert_eq!(at(Duration::from_millis(83_600)), Step::RetryIn(Duration::from_millis(6400)), "it would start at 90 s");
-    assert_eq!(at(Duration::from_millis(83_601)), Step::Park(ParkReason::BudgetSpent));
+    assert_eq!(at(Duration::from_millis(83_601)), Step::Park(ThenWhy::BudgetSpent));
 }
 
 #[test]
@@ -142,7 +139,7 @@ fn case_06_linkerd2_2369_always_503_ends_within_its_budget() {
         attempts += 1;
         match next_step(&policy, &history(attempts, elapsed, Work::Interactive), &failure, 0.3) {
             Step::RetryIn(wait) => elapsed += wait,
-            step => break assert_eq!(step, Step::Park(ParkReason::BudgetSpent)),
+            step => break assert_eq!(step, Step::Park(ThenWhy::BudgetSpent)),
         }
     }
 }
@@ -151,7 +148,7 @@ fn case_06_linkerd2_2369_always_503_ends_within_its_budget() {
 fn case_12_langchainjs_1929_insufficient_quota_gets_one_attempt() {
     let failure = answered(429, Some("20"), r#"{"error":{"type":"insufficient_quota","code":"insufficient_quota"}}"#);
     for work in [Work::Interactive, Work::Batch] {
-        assert_eq!(first(&failure, work), Step::Park(ParkReason::FinalFailure));
+        assert_eq!(first(&failure, work), Step::Park(ThenWhy::FinalFailure));
     }
 }
 
@@ -173,7 +170,7 @@ fn case_18_sub2api_5563_after_the_first_delta_nothing_is_replayed_silently() {
     };
     assert_eq!(first(&read(error), Work::Interactive), Step::RetryIn(S));
     let after = read(&format!("{delta}{error}"));
-    assert_eq!(first(&after, Work::Interactive), Step::Park(ParkReason::UnknownOutcome));
+    assert_eq!(first(&after, Work::Interactive), Step::Park(ThenWhy::UnknownOutcome));
 }
 
 #[test]
@@ -182,7 +179,7 @@ fn case_21_macprovider_762_an_unknown_outcome_is_repeated_only_by_leave() {
     let blank = UpstreamConfig::blank();
     let decide =
         |config: &UpstreamConfig| next_step(&Policy::resolve(config), &history(1, S, Work::Batch), &dropped, 0.5);
-    assert_eq!(decide(&blank), Step::Park(ParkReason::UnknownOutcome));
+    assert_eq!(decide(&blank), Step::Park(ThenWhy::UnknownOutcome));
     let honoured = UpstreamConfig { idempotency: Idempotency::Honoured, ..blank.clone() };
     assert!(matches!(decide(&honoured), Step::RetryIn(_)));
     let by_opt_in = UpstreamConfig { on_unknown: Some(OnUnknown::Retry), ..blank.clone() };
@@ -211,22 +208,59 @@ fn the_table_decides_by_class() {
     let (park, later, same) = (all(Action::Park), all(Action::RetryLater), all(Action::RetrySameKey));
     let filtered = answered(400, None, r#"{"error":{"code":"content_filter"}}"#);
     for failure in [answered(429, None, ""), answered(503, None, ""), broken(Broken::Connect)] {
-        assert_eq!(decide(park, &failure), Step::Park(ParkReason::ByTable), "{failure:?}");
+        assert_eq!(decide(park, &failure), Step::Park(ThenWhy::ByTable), "{failure:?}");
         assert!(goes(decide(later, &failure)) && goes(decide(same, &failure)), "{failure:?}");
     }
     for failure in [filtered, answered(400, None, "")] {
-        assert_eq!(decide(park, &failure), Step::Park(ParkReason::FinalFailure), "{failure:?}");
+        assert_eq!(decide(park, &failure), Step::Park(ThenWhy::FinalFailure), "{failure:?}");
         assert!(goes(decide(later, &failure)), "an operator may let {failure:?} be tried again");
     }
     for failure in [broken(Broken::TimeoutTotal), broken(Broken::Dropped)] {
-        assert_eq!(decide(later, &failure), Step::Park(ParkReason::UnknownOutcome), "{failure:?}");
+        assert_eq!(decide(later, &failure), Step::Park(ThenWhy::UnknownOutcome), "{failure:?}");
         assert!(goes(decide(same, &failure)), "{failure:?}");
     }
     // What no table makes better.
     let spent = answered(429, None, r#"{"error":{"type":"insufficient_quota","code":"insufficient_quota"}}"#);
     for failure in [answered(401, None, ""), broken(Broken::Unsendable), spent] {
-        assert_eq!(decide(same, &failure), Step::Park(ParkReason::FinalFailure), "{failure:?}");
+        assert_eq!(decide(same, &failure), Step::Park(ThenWhy::FinalFailure), "{failure:?}");
     }
+}
+
+#[test]
+fn an_upstreams_own_rule_stands_above_the_table() {
+    let ruled = |class: &str, action: Option<&str>| {
+        let rule = serde_json::json!({"status": 418, "class": class, "action": action});
+        let rules = vec![serde_json::from_value(rule).unwrap()];
+        let config = UpstreamConfig { rules, ..UpstreamConfig::blank() };
+        let (headers, at) = (HeaderMap::new(), std::time::SystemTime::UNIX_EPOCH);
+        let status = StatusCode::IM_A_TEAPOT;
+        let answer = Answer { status, headers: &headers, body: b"", complete: true, at };
+        classify(crate::classify::Reading::from(&config), &answer).failure().cloned().unwrap()
+    };
+    for class in ["rate_limited", "timeout", "server_error", "content_violation", "client_error"] {
+        assert_eq!(first(&ruled(class, Some("park")), Work::Batch), Step::Park(ThenWhy::ByTable), "{class}");
+        for action in ["retry_later", "retry_same_key"] {
+            assert!(matches!(first(&ruled(class, Some(action)), Work::Batch), Step::RetryIn(_)), "{class} {action}");
+        }
+    }
+    assert!(matches!(first(&ruled("timeout", None), Work::Batch), Step::RetryIn(_)), "else the table decides");
+    assert_eq!(first(&ruled("client_error", None), Work::Batch), Step::Park(ThenWhy::FinalFailure));
+}
+
+#[test]
+fn what_follows_is_told_with_the_reason_for_its_wait() {
+    let then = |failure: &Failure, attempts, work| {
+        let then = next_step(&webhook(), &history(attempts, S, work), failure, 0.5).then(failure);
+        (then.what.as_str(), then.why.as_str(), then.wait_ms)
+    };
+    let (live, batch) = (Work::Interactive, Work::Batch);
+    assert_eq!(then(&answered(503, None, ""), 1, live), ("retry", "backoff", Some(1_000)));
+    assert_eq!(then(&answered(429, Some("5"), ""), 1, live), ("retry", "retry_after", Some(5_000)));
+    assert_eq!(then(&answered(503, None, ""), 4, live), ("park", "retries_exhausted", None));
+    assert_eq!(then(&answered(429, Some("200"), ""), 1, batch), ("defer", "retry_after", Some(200_000)));
+    assert_eq!(then(&answered(429, Some("2"), ""), 4, batch), ("defer", "growing_pause", Some(60_000)));
+    let full_in_360_s = Failure { reset: Some(S * 360), ..answered(429, None, "") };
+    assert_eq!(then(&full_in_360_s, 4, batch), ("defer", "reset", Some(360_000)));
 }
 
 #[test]
@@ -237,11 +271,11 @@ fn case_22_nanobot_2760_maxx_833_four_attempts_are_four() {
         calls += 1;
         match next_step(&policy(Preset::Webhook), &history(calls, elapsed, Work::Interactive), &failure, 0.9) {
             Step::RetryIn(wait) => elapsed += wait,
-            step => break assert_eq!(step, Step::Park(ParkReason::RetriesExhausted)),
+            step => break assert_eq!(step, Step::Park(ThenWhy::RetriesExhausted)),
         }
     }
     assert_eq!(calls, 4);
-    assert_eq!(first(&answered(400, None, ""), Work::Interactive), Step::Park(ParkReason::FinalFailure));
+    assert_eq!(first(&answered(400, None, ""), Work::Interactive), Step::Park(ThenWhy::FinalFailure));
 }
 
 #[test]
@@ -259,7 +293,7 @@ fn batch_work_is_put_off_longer_and_longer_and_then_parked() {
         }
     };
     assert_eq!(pauses[..7], [60, 60, 120, 240, 480, 900, 900]);
-    assert_eq!(last, Step::Park(ParkReason::DeferredTooLong));
+    assert_eq!(last, Step::Park(ThenWhy::DeferredTooLong));
     assert!(deferred <= HOUR * 24 && deferred > HOUR * 23);
     // An outage of two minutes is nobody's work.
     assert!(matches!(next_step(&webhook(), &history(4, S * 8, Work::Batch), &failure, 0.5), Step::Defer(_)));
@@ -272,7 +306,7 @@ fn deferral_goes_by_what_the_answer_named() {
     assert_eq!(step(&answered(429, Some("100"), "")), Step::Defer(S * 100));
     assert_eq!(step(&answered(429, Some("1"), "")), Step::Defer(S * 60), "not every second for a day");
     assert_eq!(step(&Failure { reset: Some(S * 360), ..answered(429, None, "") }), Step::Defer(S * 360));
-    assert_eq!(step(&answered(429, Some("90000"), "")), Step::Park(ParkReason::DeferredTooLong));
+    assert_eq!(step(&answered(429, Some("90000"), "")), Step::Park(ThenWhy::DeferredTooLong));
 }
 
 fn failures() -> impl Strategy<Value = Failure> {
@@ -322,8 +356,8 @@ proptest! {
                 prop_assert!(failure.retry_after.is_none_or(|asked| pause >= asked), "never earlier than asked");
                 prop_assert!(deferred_so_far + pause <= policy.defer_max);
             }
-            Step::Park(ParkReason::DeferredTooLong) => prop_assert_eq!(work, Work::Batch),
-            Step::Park(reason) => prop_assert_eq!(reason == ParkReason::FinalFailure, failure.retryable == Retryable::No),
+            Step::Park(ThenWhy::DeferredTooLong) => prop_assert_eq!(work, Work::Batch),
+            Step::Park(reason) => prop_assert_eq!(reason == ThenWhy::FinalFailure, failure.retryable == Retryable::No),
         }
     }
 }

@@ -71,6 +71,10 @@ impl Rules for Cohere {
         Openai.retry_after(headers, now).or_else(|| github::reset(headers, now))
     }
 
+    fn reset_ends_window(&self) -> bool {
+        true
+    }
+
     fn limits(&self, headers: &HeaderMap, now: SystemTime) -> Limits {
         let number = |name| headers.get(name).and_then(|value| value.to_str().ok()).and_then(count);
         let mut limits = Limits::default();

@@ -42,6 +42,10 @@ impl Rules for Ietf {
         retry_after::parse(headers, now).or_else(|| limits(headers).reset())
     }
 
+    fn reset_ends_window(&self) -> bool {
+        true
+    }
+
     fn limits(&self, headers: &HeaderMap, _now: SystemTime) -> Limits {
         limits(headers)
     }

@@ -68,6 +68,11 @@ pub(super) trait Rules: Send + Sync {
         Limits::default()
     }
 
+    /// Whether a reset is the end of a fixed window, so that nothing can go before it; else it is the time to a full refill.
+    fn reset_ends_window(&self) -> bool {
+        false
+    }
+
     /// The usage in a body or an event.
     fn usage(&self, body: &Value) -> Option<Usage> {
         usage::find(body)
@@ -121,6 +126,8 @@ pub(super) struct Seen {
     pub(super) needs_end: bool,
     /// The first failure.
     pub(super) failure: Option<Failure>,
+    /// The data of the event that told of it.
+    pub(super) evidence: Vec<u8>,
     /// The last usage.
     pub(super) usage: Option<Usage>,
 }

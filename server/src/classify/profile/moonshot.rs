@@ -58,6 +58,10 @@ impl Rules for Moonshot {
         event_judged_anew(event, seen, anew);
     }
 
+    fn reset_ends_window(&self) -> bool {
+        true
+    }
+
     fn limits(&self, headers: &HeaderMap, _now: SystemTime) -> Limits {
         let number = |name| headers.get(name).and_then(|value| value.to_str().ok()).and_then(count);
         let mut limits = Limits::default();

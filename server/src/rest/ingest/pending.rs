@@ -162,6 +162,7 @@ pub(super) fn checked(app: &App, told: FailedElsewhere) -> Result<Reported, Prob
     }
     let settings = app.upstreams.get(&told.upstream).map(|upstream| upstream.settings());
     let profile = settings.as_ref().map_or(classify::Profile::Generic, |s| s.config.profile);
+    let reading = settings.as_ref().map_or_else(|| profile.into(), |s| s.reading.clone());
     let given = told.path.filter(|path| !path.is_empty());
     let (path, key_in_path) = given.as_deref().map(target::without_secrets).unwrap_or_default();
     target::check(settings.as_ref().map(|s| &s.base), &path).map_err(|e| unfit("path", e.words()))?;
@@ -175,7 +176,7 @@ pub(super) fn checked(app: &App, told: FailedElsewhere) -> Result<Reported, Prob
     let body = body_of(told.payload, told.payload_text, &mut sent)?;
     let sent_body = body.as_deref().unwrap_or_default();
     let body_hash = request_hash(&method, &path, sent_body);
-    let failure = failure_of(profile, told.error_class, told.status)?;
+    let failure = failure_of(&reading, told.error_class, told.status)?;
     let shortened = |text: Option<String>, most: usize| {
         text.map(|t| t.chars().filter(|c| !c.is_control() || *c == '\n').take(most).collect::<String>())
             .filter(|t| !t.is_empty())
@@ -240,8 +241,8 @@ fn body_of(json: Option<Box<RawValue>>, text: Option<String>, sent: &mut HeaderM
     }
 }
 
-/// The class that was told; else what the upstream's profile makes of the status.
-fn failure_of(profile: classify::Profile, class: Option<ErrorClass>, status: Option<u16>) -> Result<Failure, Problem> {
+/// The class that was told; else what the upstream's rules make of the status.
+fn failure_of(reading: &classify::Reading, class: Option<ErrorClass>, status: Option<u16>) -> Result<Failure, Problem> {
     let known = status.map(StatusCode::from_u16).transpose().map_err(|_| unfit("status", "is no HTTP status"))?;
     let said = known.and_then(|status| {
         let answer = classify::Answer {
@@ -251,7 +252,7 @@ fn failure_of(profile: classify::Profile, class: Option<ErrorClass>, status: Opt
             complete: false,
             at: std::time::UNIX_EPOCH,
         };
-        match classify::classify(profile, &answer) {
+        match classify::classify(reading, &answer) {
             Verdict::Failure(failure) => Some(failure),
             Verdict::Success { .. } => None,
         }
