@@ -31,8 +31,10 @@ pub struct Limits {
     pub max_body_bytes: u64,
     /// Largest result that is kept.
     pub result_body_bytes: usize,
-    /// Answers of failed calls are kept up to this.
+    /// The last answer of a record that failed is kept up to this.
     pub failure_body_bytes: usize,
+    /// Each failed attempt's answer is kept up to this.
+    pub attempt_body_bytes: usize,
 }
 
 impl Default for Limits {
@@ -44,6 +46,7 @@ impl Default for Limits {
             max_body_bytes: 256 * 1024 * 1024,
             result_body_bytes: 16 * MIB,
             failure_body_bytes: 64 * 1024,
+            attempt_body_bytes: 16 * 1024,
         }
     }
 }

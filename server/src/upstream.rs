@@ -15,9 +15,10 @@ use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    classify::Reading,
     clock::{Clock, Millis},
     dispatch::{client::Client, target::Base},
-    governor::{Governor, spec::scheduler_spec},
+    governor::{Calibration, Governor, spec::scheduler_spec},
     retry::Policy,
     telemetry::Meter,
 };
@@ -30,8 +31,12 @@ pub struct Settings {
     pub config: UpstreamConfig,
     /// Timeouts and retries, resolved.
     pub policy: Policy,
+    /// How its answers are read.
+    pub reading: Reading,
     /// The credential put into each call; none where the configuration has none.
     pub auth: Option<(HeaderName, HeaderValue)>,
+    /// The secrets in it, as the environment holds them: to be hidden where the upstream repeats them.
+    pub secrets: Vec<String>,
     /// Whether a credential is configured, but its variable is not set.
     pub credential_missing: bool,
     /// Its base URL, read once.
@@ -72,6 +77,8 @@ impl Settings {
         Ok(Self {
             token_burst,
             version,
+            reading: Reading::from(&config),
+            secrets: secrets(&config, variable),
             config,
             policy,
             auth: credential,
@@ -105,6 +112,13 @@ fn credential(
     let mut value = HeaderValue::from_str(&value).map_err(|_| bad("auth.value"))?;
     value.set_sensitive(true);
     Ok(Some((name, value)))
+}
+
+/// The variables that the credential names, as they are set.
+fn secrets(config: &UpstreamConfig, variable: &dyn Fn(&str) -> Option<String>) -> Vec<String> {
+    let value = config.auth.as_ref().map_or("", |auth| auth.value.as_str());
+    let named = value.split("${").skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name);
+    named.filter_map(variable).collect()
 }
 
 /// A text of a field with environment variables put in where it names them; none where one is not set.
@@ -141,6 +155,8 @@ pub struct Upstream {
     pub governor: Arc<Governor>,
     /// Its figures.
     pub meter: Meter,
+    /// What it says beside what we know.
+    pub calibration: Calibration,
     /// What a person set over its breaker, in their words.
     forced: RwLock<Option<Forced>>,
     /// Something changed for the records that wait for it: look again.
@@ -210,6 +226,7 @@ impl Registry {
             settings: RwLock::new(Arc::new(settings)),
             governor,
             meter: Meter::default(),
+            calibration: Calibration::default(),
             forced: RwLock::new(None),
             records: Notify::new(),
             stop,

@@ -134,6 +134,8 @@ struct File {
     max_body_bytes: Option<u64>,
     /// Largest result that is kept, in bytes; 16 MiB if absent.
     result_body_bytes: Option<usize>,
+    /// How much of each failed attempt's answer is kept, in bytes; 16 KiB if absent, 0 keeps no body.
+    attempt_body_bytes: Option<usize>,
     /// What is kept how long.
     retention: FileRetention,
     /// Where alerts are told, by POST as flat JSON.
@@ -215,6 +217,7 @@ impl Config {
                 max_body_bytes: file.max_body_bytes.unwrap_or(defaults.max_body_bytes),
                 result_body_bytes: file.result_body_bytes.unwrap_or(defaults.result_body_bytes),
                 failure_body_bytes: defaults.failure_body_bytes,
+                attempt_body_bytes: file.attempt_body_bytes.unwrap_or(defaults.attempt_body_bytes),
             },
             retention: retention(&file.retention).map_err(invalid)?,
             alert_webhook: alert_webhook(file.alert_webhook.as_deref()).map_err(invalid)?,

@@ -2,19 +2,20 @@
 
 use std::sync::Arc;
 
-use app::model::{ErrorClass, RecordId, Suggestion};
+use app::model::{RecordId, Suggestion};
 use http::Method;
 use limiter::{Ask, Class, Refusal};
 
 use super::{
     body::Sent,
-    headers,
+    counter, headers,
     inflight::InFlight,
+    secrets::Secrets,
     send::{self, Break, Call},
     target, template,
 };
 use crate::{
-    classify::{self, Answer, Broken, Failure, Retryable, Verdict},
+    classify::{self, Answer, Broken, Failure, Reading, Retryable, Verdict},
     clock::Millis,
     governor::Denied,
     retry::{History, Step, Work, next_step},
@@ -58,7 +59,7 @@ pub async fn take_turn(app: &Arc<App>, upstream: &Arc<Upstream>, record: StoredR
         Ok(permit) => permit,
         Err(Denied::Refused(Refusal::Never(dimension))) => {
             let mut failure = classify::broken(Broken::Unsendable);
-            failure.rule = "the call is larger than the quota's burst: no waiting will help";
+            failure.rule = "the call is larger than the quota's burst: no waiting will help".into();
             failure.message = Some(format!(
                 "the call needs {} of {dimension}, more than the quota ever lets through at once",
                 record.token_estimate
@@ -162,12 +163,21 @@ async fn attempt(
     };
     let engine = record.engine.as_deref();
     let flight = InFlight::begin(app, upstream, settings.clone(), permit, record.token_estimate, engine);
-    let (verdict, answer) = exchange(app, &settings, &call, body, &flight).await;
+    let Exchanged { mut verdict, mut answer, cut } = exchange(app, &settings, &call, body, &flight).await;
     let status = answer.as_ref().map(|a| a.status).or_else(|| verdict.failure().and_then(|f| f.status));
-    let made = flight.end(&verdict, status, id.as_i64().unsigned_abs());
+    let mut kept = None;
+    if let Verdict::Failure(failure) = &mut verdict {
+        let secrets = Secrets::of(&settings, &call);
+        secrets.hide_in(failure);
+        let limits = app.limits;
+        kept = answer.as_ref().map(|a| secrets.kept_packed(a.headers.clone(), &a.body, cut, limits.attempt_body_bytes));
+        answer = answer.map(|answer| failed_result(&secrets, answer, cut, limits.failure_body_bytes));
+    }
+    let mut made = flight.end(&verdict, status, id.as_i64().unsigned_abs());
     if let Some(before) = record.error_class {
         app.retries.made(&record.upstream, before, record.budget_attempts, verdict.failure().is_none());
     }
+    made.answer = kept;
     conclude(app, &settings, &record, made, verdict, answer).await;
 }
 
@@ -184,44 +194,73 @@ fn call_of(app: &App, settings: &Settings, record: &StoredRecord) -> Option<Call
     })
 }
 
-/// Sends the call and reads its whole answer.
-async fn exchange(
-    app: &App,
-    settings: &Settings,
-    call: &Call,
-    body: bytes::Bytes,
-    flight: &InFlight,
-) -> (Verdict, Option<NewResult>) {
+/// A failed answer as it is kept with its record: with its secrets hidden, unpacked where that was needed to find them.
+fn failed_result(secrets: &Secrets, answer: NewResult, cut: bool, most: usize) -> NewResult {
+    let is_packed = |(name, _): &(String, String)| name == "content-encoding";
+    let packed = answer.headers.iter().any(is_packed);
+    let kept = secrets.kept_packed(answer.headers, &answer.body, cut, most);
+    let mut headers = kept.headers;
+    if packed {
+        headers.retain(|header| !is_packed(header));
+    }
+    if kept.cut && !headers.iter().any(|(name, _)| name == RESULT_CUT) {
+        headers.push((RESULT_CUT.to_owned(), "true".to_owned()));
+    }
+    NewResult { status: answer.status, headers, body: kept.body }
+}
+
+/// Marks an answer of which only the beginning is there.
+pub const RESULT_CUT: &str = "penstock-result-cut";
+
+/// What a call came to.
+struct Exchanged {
+    verdict: Verdict,
+    answer: Option<NewResult>,
+    /// Whether there was, or should have been, more of the answer.
+    cut: bool,
+}
+
+/// Sends the call and reads its answer.
+async fn exchange(app: &App, settings: &Settings, call: &Call, body: bytes::Bytes, flight: &InFlight) -> Exchanged {
     let (first_byte, total) = flight.limits(None);
-    let broke = |b: Break| (Verdict::Failure(b.failure()), None);
-    let response = match send::head(settings, call, Sent::Whole(body), first_byte).await {
+    let response = match send::head(settings, call, Sent::Whole(body.clone()), first_byte).await {
         Ok(response) => response,
-        Err(broken) => return broke(broken),
+        Err(broken) => return Exchanged { verdict: Verdict::Failure(broken.failure()), answer: None, cut: false },
     };
-    flight.answered(response.headers());
+    flight.answered(response.headers(), || counter::of(settings, call, &body));
     let (status, answer_headers) = (response.status(), response.headers().clone());
-    let good = send::is_good(status);
-    let most = if good { app.limits.result_body_bytes } else { app.limits.failure_body_bytes };
+    let at = app.clock.wall().to_utc().into();
     let left = total.after(app.clock.now().since(flight.started()));
-    let read = match send::body(response, most, left).await {
-        Ok(read) => read,
-        Err(broken) => return broke(broken),
-    };
-    let verdict = classify::classify(
-        settings.config.profile,
-        &Answer {
-            status,
-            headers: &answer_headers,
-            body: &read.bytes,
-            complete: read.whole,
-            at: app.clock.wall().to_utc().into(),
-        },
-    );
+    let between = settings.policy.timeouts.between_bytes;
+    let read = send::body(response, app.limits.result_body_bytes, between, left).await;
+    // Nothing is missing from the answer to a HEAD.
+    let complete = read.whole && call.method != Method::HEAD;
+    let seen = Answer { status, headers: &answer_headers, body: &read.bytes, complete, at };
+    let verdict = verdict_of(&settings.reading, &seen, read.broken);
     let mut kept = headers::answer_for_store(&answer_headers);
     if !read.whole {
-        kept.push(("penstock-result-cut".to_owned(), "true".to_owned()));
+        kept.push((RESULT_CUT.to_owned(), "true".to_owned()));
     }
-    (verdict, Some(NewResult { status: status.as_u16(), headers: kept, body: read.bytes }))
+    let answer = Some(NewResult { status: status.as_u16(), headers: kept, body: read.bytes });
+    Exchanged { verdict, answer, cut: !read.whole }
+}
+
+/// What an answer means that may have broken off. A refusal stays what its status says, however little of it came; anything else
+/// that broke off is broken.
+pub fn verdict_of(reading: &Reading, answer: &Answer<'_>, broken: Option<Break>) -> Verdict {
+    let verdict = classify::classify(reading, answer);
+    let Some(broken) = broken else { return verdict };
+    match verdict {
+        Verdict::Failure(mut failure) if !send::is_good(answer.status) => {
+            failure.broken = Some(broken.how);
+            Verdict::Failure(failure)
+        }
+        _ => {
+            let mut failure = broken.failure();
+            failure.status = Some(answer.status.as_u16());
+            Verdict::Failure(failure)
+        }
+    }
 }
 
 /// Writes the outcome down. An answer that could not be written down would be asked for again, so this does not give up
@@ -230,7 +269,7 @@ async fn conclude(
     app: &Arc<App>,
     settings: &Settings,
     record: &StoredRecord,
-    made: NewAttempt,
+    mut made: NewAttempt,
     verdict: Verdict,
     answer: Option<NewResult>,
 ) {
@@ -243,7 +282,13 @@ async fn conclude(
             }
             (Verdict::Success { .. }, None) => Ok(true),
             (Verdict::Failure(failure), _) => {
-                let next = next_of(settings, record, failure, now);
+                let step = step_after(settings, record, failure, now);
+                made.then = Some(step.then(failure));
+                let next = match step {
+                    Step::RetryIn(wait) => Next::Retry(now.plus(wait)),
+                    Step::Defer(pause) => Next::Defer(now.plus(pause)),
+                    Step::Park(_) => Next::Park,
+                };
                 app.store.fail(id, now, made.clone(), failure.clone(), answer.clone(), next).await
             }
         };
@@ -270,7 +315,7 @@ async fn conclude(
 }
 
 /// Retry, defer or park (F2, F3).
-fn next_of(settings: &Settings, record: &StoredRecord, failure: &Failure, now: Millis) -> Next {
+fn step_after(settings: &Settings, record: &StoredRecord, failure: &Failure, now: Millis) -> Step {
     let from = record.budget_from.unwrap_or(now);
     let counted = now.since(from).saturating_sub(std::time::Duration::from_millis(record.held_ms));
     let work = match record.workload {
@@ -283,19 +328,5 @@ fn next_of(settings: &Settings, record: &StoredRecord, failure: &Failure, now: M
         deferred_so_far: std::time::Duration::from_millis(record.deferred_ms),
         work,
     };
-    match next_step(&settings.policy, &history, failure, rand::random::<f64>()) {
-        Step::RetryIn(wait) => Next::Retry(now.plus(wait)),
-        Step::Defer(pause) => Next::Defer(now.plus(pause)),
-        Step::Park(_) => Next::Park,
-    }
-}
-
-/// The failure of a call that was under way when the program ended: nobody knows (F5).
-pub fn cut_short() -> Failure {
-    let mut failure = classify::broken(Broken::Dropped);
-    failure.class = ErrorClass::Timeout;
-    failure.retryable = Retryable::UnknownOutcome;
-    failure.rule = "the program ended while the call was under way: outcome unknown";
-    failure.message = Some("Penstock ended while this call was under way; whether it was done is unknown".to_owned());
-    failure
+    next_step(&settings.policy, &history, failure, rand::random::<f64>())
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use app::model::ErrorClass;
+use app::model::{ErrorClass, Then, ThenWhat, ThenWhy};
 
-use super::record::cut_short;
 use crate::{
+    classify::{self, Broken, Failure},
     retry::Policy,
     state::App,
     store::{StoreError, attempts::NewAttempt},
@@ -21,6 +21,8 @@ pub async fn recover(app: &App, policies: &BTreeMap<String, Policy>) -> Result<u
             app.metrics.possibly_twice(&record.upstream);
         }
         let failure = cut_short();
+        let what = if retry { ThenWhat::Retry } else { ThenWhat::Park };
+        let why = if retry { ThenWhy::ProgramEnded } else { ThenWhy::UnknownOutcome };
         let at = record.last_attempt_at.unwrap_or(now);
         let attempt = NewAttempt {
             at,
@@ -29,8 +31,17 @@ pub async fn recover(app: &App, policies: &BTreeMap<String, Policy>) -> Result<u
             sent: true,
             status: None,
             failure: Some(failure.clone()),
+            then: Some(Then { what, why, wait_ms: retry.then_some(0) }),
+            answer: None,
         };
         app.store.recover(record.id, now, attempt, failure, retry).await?;
     }
     Ok(left.len())
+}
+
+/// The failure of a call that was under way when the program ended: nobody knows (F5).
+fn cut_short() -> Failure {
+    let mut failure = classify::broken(Broken::ProgramEnded);
+    failure.message = Some("Penstock ended while this call was under way; whether it was done is unknown".to_owned());
+    failure
 }

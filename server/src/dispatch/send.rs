@@ -191,14 +191,22 @@ pub struct Body {
     pub bytes: Bytes,
     /// Whether that is all.
     pub whole: bool,
+    /// How it broke off, if it did.
+    pub broken: Option<Break>,
 }
 
-/// Reads an answer's body up to `most` bytes, within `left`.
-pub async fn body(response: Response<Incoming>, most: usize, left: Limit) -> Result<Body, Break> {
+/// Reads an answer's body up to `most` bytes, within `left`, no two pieces of it further apart than `between`. What came before it
+/// broke off is there.
+pub async fn body(response: Response<Incoming>, most: usize, between: Duration, left: Limit) -> Body {
     let mut body = response.into_body();
     let mut read = BytesMut::new();
     let reading = async {
-        while let Some(frame) = body.frame().await {
+        loop {
+            let frame = tokio::time::timeout(between, body.frame()).await.map_err(|_| {
+                let words = format!("the answer's body stalled: nothing came for {} s", seconds(between));
+                Break::new(Broken::TimeoutBetweenBytes, words)
+            })?;
+            let Some(frame) = frame else { return Ok(true) };
             let frame = frame.map_err(|e| Break::new(Broken::AnswerCut, chain(&e)))?;
             let Ok(chunk) = frame.into_data() else { continue };
             let room = most.saturating_sub(read.len());
@@ -207,16 +215,16 @@ pub async fn body(response: Response<Incoming>, most: usize, left: Limit) -> Res
                 return Ok(false);
             }
         }
-        Ok(true)
     };
-    match tokio::time::timeout(left.time(), reading).await {
-        Ok(Ok(whole)) => Ok(Body { bytes: read.freeze(), whole }),
-        Ok(Err(broken)) => Err(broken),
-        Err(_) => Err(Break::new(
-            left.exceeded(Broken::TimeoutTotal),
-            format!("the answer's body did not come within {} s", seconds(left.time())),
-        )),
-    }
+    let (whole, broken) = match tokio::time::timeout(left.time(), reading).await {
+        Ok(Ok(whole)) => (whole, None),
+        Ok(Err(broken)) => (false, Some(broken)),
+        Err(_) => {
+            let words = format!("the answer's body did not come within {} s", seconds(left.time()));
+            (false, Some(Break::new(left.exceeded(Broken::TimeoutTotal), words)))
+        }
+    };
+    Body { bytes: read.freeze(), whole, broken }
 }
 
 /// Whether a status is passed through as a success. 304 answers a conditional request as asked.

@@ -150,6 +150,16 @@ pub fn without_secrets(path_and_query: &str) -> (String, bool) {
     if kept.is_empty() { (path.to_owned(), removed) } else { (format!("{path}?{}", kept.join("&")), removed) }
 }
 
+/// The values of a query's secrets: as they stand, and as they are meant.
+pub fn secrets_in_query(query: &str) -> Vec<String> {
+    let is_secret = |name: &str| SECRETS.iter().any(|secret| name.eq_ignore_ascii_case(secret));
+    let raw = query.split('&').filter_map(|pair| pair.split_once('='));
+    let mut found: Vec<String> = raw.filter(|(name, _)| is_secret(name)).map(|(_, value)| value.to_owned()).collect();
+    let meant = url::form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| is_secret(name));
+    found.extend(meant.map(|(_, value)| value.into_owned()));
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -189,5 +199,6 @@ mod tests {
         assert_eq!(without_secrets("/v1?key=AIza&alt=sse"), ("/v1?alt=sse".to_owned(), true));
         assert_eq!(without_secrets("/v1?key=AIza"), ("/v1".to_owned(), true));
         assert_eq!(without_secrets("/v1?monkey=1"), ("/v1?monkey=1".to_owned(), false));
+        assert_eq!(secrets_in_query("alt=sse&Key=a%2Fb&x=1"), ["a%2Fb", "a/b"]);
     }
 }

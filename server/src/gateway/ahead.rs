@@ -21,6 +21,8 @@ pub(super) struct Ahead {
     pub(super) chunks: VecDeque<Bytes>,
     /// The connection was lost after them.
     pub(super) broke: bool,
+    /// The stream ended after them.
+    pub(super) ended: bool,
 }
 
 impl Ahead {
@@ -29,7 +31,7 @@ impl Ahead {
         let mut ahead = Self::default();
         let looking = async {
             let mut held = 0;
-            while !inspector.first_delta_seen() && !inspector.failed() && held < MOST {
+            while inspector.sees() && !inspector.first_delta_seen() && !inspector.failed() && held < MOST {
                 match body.frame().await {
                     Some(Ok(frame)) => {
                         let Ok(chunk) = frame.into_data() else { continue };
@@ -41,7 +43,10 @@ impl Ahead {
                         ahead.broke = true;
                         return;
                     }
-                    None => return,
+                    None => {
+                        ahead.ended = true;
+                        return;
+                    }
                 }
             }
         };

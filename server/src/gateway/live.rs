@@ -3,10 +3,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use app::model::{Problem, RecordId};
+use app::model::{Problem, RecordId, Then, ThenWhy};
 use axum::{body::Body, response::Response};
 use bytes::Bytes;
-use http::StatusCode;
+use http::{Method, StatusCode};
 use http_body::Body as _;
 use limiter::{Ask, Class, Nanos};
 
@@ -15,31 +15,22 @@ use super::{
     ahead::Ahead,
     answer,
     answer::Trace,
+    asked::{Asked, count_retry, keep},
     passing::{Afterwards, Passing},
 };
 use crate::{
-    classify::{self, Answer, Broken, Failure, Inspector, Retryable, Verdict},
+    classify::{Answer, Broken, Failure, Inspector, Retryable, Verdict},
     dispatch::{
         body::Sent,
-        headers,
+        counter, headers,
         inflight::{InFlight, millis},
+        record::{RESULT_CUT, verdict_of},
         send::{self, Break},
-        target,
     },
     retry::{History, Step, Work, next_step},
     state::App,
-    store::{attempts::NewAttempt, records::NewRecord},
+    store::attempts::NewAttempt,
 };
-
-/// What a caller asked for, and what is written down of it should it fail.
-pub(super) struct Asked {
-    arrived: Arrived,
-    body: Option<Bytes>,
-    body_bytes: u64,
-    estimate: u64,
-    /// The id under which it would be kept.
-    pub(super) id: RecordId,
-}
 
 struct Live<'a> {
     app: &'a Arc<App>,
@@ -97,36 +88,6 @@ pub(super) async fn call(app: &Arc<App>, mut arrived: Arrived, incoming: Incomin
     live.run(stream).await
 }
 
-impl Asked {
-    /// The upstream.
-    pub(super) fn upstream(&self) -> &str {
-        &self.arrived.upstream.name
-    }
-
-    /// The record that it becomes when it has failed for good.
-    pub(super) fn record(&self) -> NewRecord {
-        let arrived = &self.arrived;
-        let (path, _) = target::without_secrets(&arrived.path);
-        let body = self.body.clone();
-        NewRecord {
-            upstream: arrived.upstream.name.clone(),
-            workload: arrived.wishes.workload(),
-            engine: arrived.wishes.engine.clone(),
-            door: "gateway",
-            method: arrived.call.method.to_string(),
-            body_hash: super::request_hash(arrived.call.method.as_str(), &path, body.as_deref().unwrap_or_default()),
-            path,
-            headers: headers::for_store(&arrived.call.headers),
-            idempotency_key: format!("penstock-{}", self.id),
-            body,
-            body_bytes: self.body_bytes,
-            token_estimate: self.estimate,
-            needs_credential: super::needs_credential(arrived),
-            callback_url: None,
-        }
-    }
-}
-
 impl Live<'_> {
     async fn run(mut self, mut stream: Option<Sent>) -> Response {
         let can_retry = self.asked.body.is_some();
@@ -164,12 +125,22 @@ impl Live<'_> {
                     Trace { last_word: true, ..self.trace() },
                 );
             }
-            let Some(wait) = self.wait_before_next(&failed.failure).filter(|_| can_retry) else {
-                return self.finish(failed).await;
+            let step = self.step_after(self.attempts.len(), &failed.failure);
+            let wait = match step {
+                Step::RetryIn(_) if !can_retry => {
+                    self.then(Then::park(ThenWhy::BodyNotKept));
+                    return self.finish(failed).await;
+                }
+                Step::RetryIn(wait) => wait,
+                Step::Defer(_) | Step::Park(_) => {
+                    self.then(step.then(&failed.failure));
+                    return self.finish(failed).await;
+                }
             };
             if self.app.clock.now() + wait >= self.give_up {
                 return self.out_of_time(Some(failed.failure)).await;
             }
+            self.then(step.then(&failed.failure));
             if failed.failure.retryable == Retryable::UnknownOutcome {
                 self.app.metrics.possibly_twice(&self.asked.arrived.upstream.name);
             }
@@ -178,12 +149,8 @@ impl Live<'_> {
         }
     }
 
-    /// The pause before another attempt; none where there is no other (F2, F3). Its caller waits, so nothing is deferred.
-    fn wait_before_next(&self, failure: &Failure) -> Option<Duration> {
-        self.wait_after(self.attempts.len(), failure)
-    }
-
-    fn wait_after(&self, attempts_made: usize, failure: &Failure) -> Option<Duration> {
+    /// What follows on a failure (F2, F3). Its caller waits, so nothing is deferred.
+    fn step_after(&self, attempts_made: usize, failure: &Failure) -> Step {
         let elapsed = self.began.map_or(Duration::ZERO, |began| self.app.clock.now().since(began));
         let history = History {
             attempts_made: u32::try_from(attempts_made).unwrap_or(u32::MAX),
@@ -191,9 +158,13 @@ impl Live<'_> {
             deferred_so_far: Duration::ZERO,
             work: Work::Interactive,
         };
-        match next_step(&self.asked.arrived.settings.policy, &history, failure, rand::random::<f64>()) {
-            Step::RetryIn(wait) => Some(wait),
-            Step::Defer(_) | Step::Park(_) => None,
+        next_step(&self.asked.arrived.settings.policy, &history, failure, rand::random::<f64>())
+    }
+
+    /// Notes with the last attempt what follows on it.
+    fn then(&mut self, then: Then) {
+        if let Some(last) = self.attempts.last_mut() {
+            last.then = Some(then);
         }
     }
 
@@ -216,17 +187,22 @@ impl Live<'_> {
             Ok(response) => response,
             Err(broken) => return self.broke(flight, broken, number),
         };
-        flight.answered(response.headers());
+        let body = self.asked.body.as_deref().unwrap_or_default();
+        flight.answered(response.headers(), || counter::of(&settings, &self.asked.arrived.call, body));
         let status = response.status();
         let at = app.clock.wall().to_utc().into();
         if send::is_good(status) {
-            let mut inspector = Inspector::new(settings.config.profile, status, response.headers(), at);
+            let mut inspector = Inspector::new(settings.reading.clone(), status, response.headers(), at);
+            if self.asked.arrived.call.method == Method::HEAD {
+                inspector.expect_no_body();
+            }
             let (head, mut body) = response.into_parts();
             let mut ahead = Ahead::default();
             if inspector.is_stream() && self.asked.body.is_some() {
                 ahead = Ahead::look(&mut body, &mut inspector).await;
-                if self.would_mend(&inspector) {
-                    return self.failed_early(flight, inspector, status, number);
+                if self.would_mend(&inspector, &ahead) {
+                    let complete = !ahead.broke;
+                    return self.failed_early(flight, inspector, complete, (status, &head.headers), number);
                 }
             }
             let trace = Trace { attempts: self.attempts.len() + 1, ..self.trace() };
@@ -237,10 +213,12 @@ impl Live<'_> {
             if let Some(length) = length.filter(|_| body.size_hint().exact().is_some()) {
                 out_headers.insert(http::header::CONTENT_LENGTH, length);
             }
-            trace.put(&mut out_headers);
             let attempts = std::mem::take(&mut self.attempts);
-            let after = Afterwards { app: app.clone(), asked: self.asked.clone(), attempts };
-            let passing = Passing::new(status, ahead, body, flight, inspector, settings.policy.timeouts.request, after);
+            let after =
+                Afterwards { app: app.clone(), asked: self.asked.clone(), attempts, headers: out_headers.clone() };
+            trace.put(&mut out_headers);
+            let patience = settings.policy.timeouts.between_bytes;
+            let passing = Passing::new(status, ahead, body, flight, inspector, patience, after);
             let mut out = Response::new(Body::new(passing));
             *out.status_mut() = status;
             *out.headers_mut() = out_headers;
@@ -248,18 +226,22 @@ impl Live<'_> {
         }
         let from_upstream = response.headers().clone();
         let left = total.after(app.clock.now().since(flight.started()));
-        let read = match send::body(response, app.limits.result_body_bytes, left).await {
-            Ok(read) => read,
-            Err(broken) => return self.broke(flight, broken, number),
-        };
+        let between = settings.policy.timeouts.between_bytes;
+        let read = send::body(response, app.limits.result_body_bytes, between, left).await;
         let seen = Answer { status, headers: &from_upstream, body: &read.bytes, complete: read.whole, at };
-        let verdict = classify::classify(settings.config.profile, &seen);
-        let made = flight.end(&verdict, Some(status.as_u16()), number);
+        let mut verdict = verdict_of(&settings.reading, &seen, read.broken);
+        let secrets = self.asked.secrets();
+        if let Verdict::Failure(failure) = &mut verdict {
+            secrets.hide_in(failure);
+        }
+        let mut made = flight.end(&verdict, Some(status.as_u16()), number);
+        let stored = headers::answer_for_store(&from_upstream);
+        made.answer = Some(secrets.kept_packed(stored, &read.bytes, !read.whole, app.limits.attempt_body_bytes));
         count_retry(app, &self.asked.arrived.upstream.name, &self.attempts, verdict.failure().is_none());
         self.attempts.push(made);
         let mut from_upstream = from_upstream;
         if !read.whole {
-            from_upstream.insert("penstock-result-cut", http::HeaderValue::from_static("true"));
+            from_upstream.insert(RESULT_CUT, http::HeaderValue::from_static("true"));
         }
         let answer = Some((status, from_upstream, read.bytes));
         match verdict {
@@ -269,17 +251,36 @@ impl Live<'_> {
         }
     }
 
-    /// Whether a stream has failed before any of the answer came, and another attempt would be made in time (case 18).
-    fn would_mend(&self, inspector: &Inspector) -> bool {
-        let Some(failure) = inspector.failure_told().filter(|_| !inspector.first_delta_seen()) else { return false };
-        let wait = self.wait_after(self.attempts.len() + 1, failure);
-        wait.is_some_and(|wait| self.app.clock.now() + wait < self.give_up)
+    /// Whether a stream has failed before any of the answer came, and another attempt would be made in time (case 18); or it broke
+    /// off, and there is nothing to pass on.
+    fn would_mend(&self, inspector: &Inspector, ahead: &Ahead) -> bool {
+        if inspector.first_delta_seen() {
+            return false;
+        }
+        let ended = if ahead.broke { Some(false) } else { ahead.ended.then_some(true) };
+        let Some(failure) = inspector.failure_so_far(ended) else { return false };
+        let step = self.step_after(self.attempts.len() + 1, &failure);
+        ahead.broke || matches!(step, Step::RetryIn(wait) if self.app.clock.now() + wait < self.give_up)
     }
 
     /// A stream that is not passed on, because it failed before it said anything.
-    fn failed_early(&mut self, flight: InFlight, inspector: Inspector, status: StatusCode, number: u64) -> Attempted {
-        let verdict = inspector.finish(false);
-        let made = flight.end(&verdict, Some(status.as_u16()), number);
+    fn failed_early(
+        &mut self,
+        flight: InFlight,
+        inspector: Inspector,
+        complete: bool,
+        (status, from_upstream): (StatusCode, &http::HeaderMap),
+        number: u64,
+    ) -> Attempted {
+        let (mut verdict, evidence) = inspector.finish_with_evidence(complete);
+        let secrets = self.asked.secrets();
+        if let Verdict::Failure(failure) = &mut verdict {
+            secrets.hide_in(failure);
+        }
+        let mut made = flight.end(&verdict, Some(status.as_u16()), number);
+        let stored = headers::answer_for_store(from_upstream);
+        let most = self.app.limits.attempt_body_bytes;
+        made.answer = Some(secrets.kept(stored, evidence.bytes.into(), evidence.cut, most));
         count_retry(self.app, &self.asked.arrived.upstream.name, &self.attempts, verdict.failure().is_none());
         self.attempts.push(made);
         match verdict {
@@ -330,7 +331,8 @@ impl Live<'_> {
     }
 
     /// Another attempt would be possible, but not within the caller's time.
-    async fn out_of_time(self, last: Option<Failure>) -> Response {
+    async fn out_of_time(mut self, last: Option<Failure>) -> Response {
+        self.then(Then::park(ThenWhy::CallersTime));
         let last = last.or_else(|| self.last_failure());
         let detail = match &last {
             Some(failure) => {
@@ -351,7 +353,8 @@ impl Live<'_> {
     }
 
     /// No permit. Before the first attempt nothing was lost; after it the failure is kept.
-    async fn denied(self, denied: crate::governor::Denied) -> Response {
+    async fn denied(mut self, denied: crate::governor::Denied) -> Response {
+        self.then(Then::park(ThenWhy::NoPermit));
         let record = self.keep_last(self.last_failure()).await;
         let (response, word) = answer::refused(denied, &self.app.clock, Trace { record, ..self.trace() });
         self.app.metrics.refused(&self.asked.arrived.upstream.name, word);
@@ -371,27 +374,4 @@ impl Live<'_> {
 
 fn kept_as(id: RecordId) -> String {
     format!("the call is kept for triage as record {id}")
-}
-
-/// Counts what a retry brought (F10): the attempt that followed these.
-pub(super) fn count_retry(app: &App, upstream: &str, before: &[NewAttempt], succeeded: bool) {
-    if let Some(failure) = before.last().and_then(|attempt| attempt.failure.as_ref()) {
-        let attempt = u32::try_from(before.len() + 1).unwrap_or(u32::MAX);
-        app.retries.made(upstream, failure.class, attempt, succeeded);
-    }
-}
-
-/// Keeps a failed call for triage; false if the store refused it (the caller still gets its answer).
-pub(super) async fn keep(app: &App, asked: &Asked, attempts: Vec<NewAttempt>, failure: Failure) -> bool {
-    let id = asked.id;
-    match app.store.insert_parked(app.clock.wall(), asked.record(), attempts, failure, id).await {
-        Ok(()) => {
-            app.record_ended(id);
-            true
-        }
-        Err(error) => {
-            tracing::error!(record = %id, %error, "a failed call could not be kept for triage");
-            false
-        }
-    }
 }

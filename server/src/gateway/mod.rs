@@ -33,6 +33,7 @@ use crate::{
 
 mod ahead;
 mod answer;
+mod asked;
 mod kept;
 mod live;
 mod passing;

@@ -7,19 +7,24 @@ use std::{
     time::Duration,
 };
 
+use app::model::{Then, ThenWhy};
 use bytes::Bytes;
-use http::StatusCode;
+use http::{HeaderMap, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use tokio::time::{Instant, Sleep};
 
-use super::{ahead::Ahead, live::Asked};
+use super::{ahead::Ahead, asked::Asked};
 use crate::{
     classify::{Broken, Inspector, Verdict},
-    dispatch::inflight::InFlight,
+    dispatch::{headers, inflight::InFlight},
     state::App,
     store::attempts::NewAttempt,
 };
+
+/// How an answer can break on its way.
+const CUT: &str = "the upstream's answer was cut off";
+const STALLED: &str = "the upstream's answer stalled";
 
 /// What must be written down if the answer turns out to be a failure.
 pub(super) struct Afterwards {
@@ -29,6 +34,8 @@ pub(super) struct Afterwards {
     pub asked: Arc<Asked>,
     /// The attempts before.
     pub attempts: Vec<NewAttempt>,
+    /// The answer's headers.
+    pub headers: HeaderMap,
 }
 
 struct Going {
@@ -101,20 +108,32 @@ impl Passing {
 
 impl Going {
     fn end(self, how: Option<Broken>) {
-        let verdict = match how {
-            None => self.inspector.finish(true),
-            Some(Broken::AnswerCut) => self.inspector.finish(false),
-            Some(how) => Verdict::Failure(crate::classify::broken(how)),
-        };
+        let (mut verdict, mut evidence) = self.inspector.finish_with_evidence(how.is_none());
+        if let Some(how) = how.filter(|how| *how != Broken::AnswerCut) {
+            verdict = Verdict::Failure(crate::classify::broken(how));
+        }
+        evidence.cut |= how.is_some();
         let after = self.after;
-        let made = self.flight.end(&verdict, Some(self.status), after.asked.id.as_i64().unsigned_abs());
-        super::live::count_retry(&after.app, after.asked.upstream(), &after.attempts, verdict.failure().is_none());
+        let mut kept = None;
+        if let Verdict::Failure(failure) = &mut verdict {
+            failure.status.get_or_insert(self.status);
+            let words = how.map(|how| if how == Broken::AnswerCut { CUT } else { STALLED });
+            failure.message = failure.message.take().or_else(|| words.map(str::to_owned));
+            let secrets = after.asked.secrets();
+            secrets.hide_in(failure);
+            let stored = headers::answer_for_store(&after.headers);
+            kept = Some(secrets.kept(stored, evidence.bytes.into(), evidence.cut, after.app.limits.attempt_body_bytes));
+        }
+        let mut made = self.flight.end(&verdict, Some(self.status), after.asked.id.as_i64().unsigned_abs());
+        super::asked::count_retry(&after.app, after.asked.upstream(), &after.attempts, verdict.failure().is_none());
         let Verdict::Failure(failure) = verdict else { return };
         let app = after.app.clone();
+        made.answer = kept;
+        made.then = Some(Then::park(ThenWhy::CallerServed));
         let mut attempts = after.attempts;
         attempts.push(made);
         app.clone().tasks.spawn(async move {
-            super::live::keep(&app, &after.asked, attempts, failure).await;
+            super::asked::keep(&app, &after.asked, attempts, failure).await;
         });
     }
 }
@@ -135,7 +154,7 @@ impl Body for Passing {
         }
         if std::mem::take(&mut this.ahead.broke) {
             this.end(Some(Broken::AnswerCut));
-            return Poll::Ready(Some(Err(std::io::Error::other("the upstream's answer was cut off"))));
+            return Poll::Ready(Some(Err(std::io::Error::other(CUT))));
         }
         match Pin::new(&mut this.body).poll_frame(cx) {
             Poll::Ready(Some(Ok(frame))) => {
@@ -166,7 +185,7 @@ impl Body for Passing {
                 }
                 ready!(std::future::Future::poll(pause.as_mut(), cx));
                 this.end(Some(Broken::TimeoutBetweenBytes));
-                let stalled = std::io::Error::new(std::io::ErrorKind::TimedOut, "the upstream's answer stalled");
+                let stalled = std::io::Error::new(std::io::ErrorKind::TimedOut, STALLED);
                 Poll::Ready(Some(Err(stalled)))
             }
         }
@@ -175,11 +194,11 @@ impl Body for Passing {
     fn size_hint(&self) -> SizeHint {
         let (mut hint, ahead) = (self.body.size_hint(), self.ahead.len());
         if ahead > 0 {
-            let upper = hint.upper();
-            hint.set_lower(hint.lower().saturating_add(ahead));
-            if let Some(upper) = upper {
+            // The upper bound first: it must never be below the lower one.
+            if let Some(upper) = hint.upper() {
                 hint.set_upper(upper.saturating_add(ahead));
             }
+            hint.set_lower(hint.lower().saturating_add(ahead));
         }
         hint
     }

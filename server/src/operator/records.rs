@@ -3,7 +3,9 @@
 use app::model::{RecordId, RecordState, RecordView};
 
 use crate::{
+    classify::readable,
     clock::Millis,
+    dispatch::headers,
     state::App,
     store::{StoreError, results::StoredResult},
 };
@@ -32,7 +34,8 @@ pub async fn view(app: &App, id: RecordId) -> Result<Option<RecordView>, StoreEr
         error_class: record.error_class.filter(|_| record.state != RecordState::Succeeded),
         error_message: record.message.filter(|_| record.state != RecordState::Succeeded),
         status: record.status,
-        result: result.and_then(|r| String::from_utf8(r.body).ok()),
+        result: result
+            .and_then(|r| String::from_utf8(readable(&headers::from_store(&r.headers), &r.body, usize::MAX)).ok()),
         result_content_type,
     }))
 }

@@ -1,10 +1,12 @@
 //! Attempts and what they lead to: one transaction writes the attempt, the record's new state, and the replay's ledger.
 
-use app::model::{Attempt, RecordId, ReplayState};
+use app::model::{Attempt, RecordId, ReplayState, Then, ThenWhat, ThenWhy};
 use sqlx::{FromRow, Row, SqliteConnection, sqlite::SqliteRow};
 
 use super::{
-    Store, StoreError, Tx, callbacks,
+    Store, StoreError, Tx,
+    answers::{self, KeptAnswer},
+    callbacks,
     records::{NewRecord, insert},
     replays,
     results::{self, NewResult},
@@ -28,6 +30,10 @@ pub struct NewAttempt {
     pub status: Option<u16>,
     /// Why it failed; none for a success.
     pub failure: Option<Failure>,
+    /// What becomes of the record, and why; none for a success.
+    pub then: Option<Then>,
+    /// The failed attempt's answer, if there was one.
+    pub answer: Option<KeptAnswer>,
 }
 
 /// What a failed attempt leads to.
@@ -55,18 +61,29 @@ impl FromRow<'_, SqliteRow> for StoredAttempt {
             code: row.try_get("code")?,
             message: row.try_get("message")?,
             rule: row.try_get("rule")?,
+            broken: word(row, "broken")?,
+            then: then_of(row)?,
+            answer: answers::of(row)?,
         }))
     }
 }
 
 struct StoredAttempt(Attempt);
 
+/// None where it succeeded, and in attempts from before it was kept.
+fn then_of(row: &SqliteRow) -> Result<Option<Then>, sqlx::Error> {
+    let (what, why) = (word::<ThenWhat>(row, "then_what")?, word::<ThenWhy>(row, "then_why")?);
+    let wait_ms = row.try_get::<Option<i64>, _>("then_wait_ms")?.and_then(|ms| u64::try_from(ms).ok());
+    Ok(what.zip(why).map(|(what, why)| Then { what, why, wait_ms }))
+}
+
 async fn insert_attempt(tx: &mut Tx, id: RecordId, a: &NewAttempt) -> Result<(), sqlx::Error> {
     let failure = a.failure.as_ref();
     sqlx::query(
         "insert into attempt (record_id, number, at, took_ms, waited_ms, sent, status, error_class, provider_type, code, message, \
-         rule) \
-         values (?1, (select coalesce(max(number), 0) + 1 from attempt where record_id = ?1), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+         rule, broken, then_what, then_why, then_wait_ms) \
+         values (?1, (select coalesce(max(number), 0) + 1 from attempt where record_id = ?1), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, \
+         ?12, ?13, ?14, ?15)",
     )
     .bind(id.as_i64())
     .bind(a.at.0)
@@ -78,10 +95,17 @@ async fn insert_attempt(tx: &mut Tx, id: RecordId, a: &NewAttempt) -> Result<(),
     .bind(failure.and_then(|f| f.provider_type.clone()))
     .bind(failure.and_then(|f| f.code.clone()))
     .bind(failure.and_then(|f| f.message.clone()))
-    .bind(failure.map(|f| f.rule))
-    .execute(tx)
+    .bind(failure.map(|f| f.rule.to_string()))
+    .bind(failure.and_then(|f| f.broken).map(app::model::BrokenHow::as_str))
+    .bind(a.then.map(|then| then.what.as_str()))
+    .bind(a.then.map(|then| then.why.as_str()))
+    .bind(a.then.and_then(|then| then.wait_ms).map(signed))
+    .execute(&mut *tx)
     .await?;
-    Ok(())
+    match &a.answer {
+        Some(answer) => answers::insert(tx, id, answer).await,
+        None => Ok(()),
+    }
 }
 
 async fn write_failure(tx: &mut Tx, id: RecordId, now: Millis, f: &Failure) -> Result<(), sqlx::Error> {
@@ -171,10 +195,20 @@ impl Store {
     ) -> Result<bool, StoreError> {
         self.write(move |tx| {
             Box::pin(async move {
-                insert_attempt(tx, id, &attempt).await?;
+                let held = replays::held_at(tx, id).await?.filter(|_| next != Next::Park);
+                let then = match held {
+                    Some(ReplayState::Paused) => {
+                        Some(Then { what: ThenWhat::Defer, why: ThenWhy::ReplayPaused, wait_ms: None })
+                    }
+                    Some(ReplayState::Cancelled) => {
+                        Some(Then { what: ThenWhat::Park, why: ThenWhy::ReplayCancelled, wait_ms: None })
+                    }
+                    _ => attempt.then,
+                };
+                insert_attempt(tx, id, &NewAttempt { then, ..attempt.clone() }).await?;
                 write_failure(tx, id, now, &failure).await?;
-                let next = match replays::held_at(tx, id).await? {
-                    Some(ReplayState::Paused) if next != Next::Park => {
+                let next = match held {
+                    Some(ReplayState::Paused) => {
                         replays::back_to_queue(tx, id, now).await?;
                         return Ok(false);
                     }
@@ -267,6 +301,11 @@ impl Store {
         .await
     }
 
+    /// Every call made for a record, in order.
+    pub async fn attempts(&self, id: RecordId) -> Result<Vec<Attempt>, StoreError> {
+        Ok(of(&mut *self.readers().acquire().await?, id).await?)
+    }
+
     /// After a restart: a record that was in flight goes back to the queue, or to a person (F5).
     pub async fn recover(
         &self,
@@ -282,9 +321,12 @@ impl Store {
 
 /// Every call made for a record.
 pub(super) async fn of(db: &mut SqliteConnection, id: RecordId) -> Result<Vec<Attempt>, sqlx::Error> {
-    let rows: Vec<StoredAttempt> = sqlx::query_as("select * from attempt where record_id = ? order by number")
-        .bind(id.as_i64())
-        .fetch_all(db)
-        .await?;
+    let rows: Vec<StoredAttempt> = sqlx::query_as(
+        "select attempt.*, answer.headers, answer.body, answer.cut from attempt \
+         left join attempt_answer as answer using (record_id, number) where record_id = ? order by number",
+    )
+    .bind(id.as_i64())
+    .fetch_all(db)
+    .await?;
     Ok(rows.into_iter().map(|a| a.0).collect())
 }

@@ -10,6 +10,7 @@ use sqlx::{
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 
+pub mod answers;
 pub mod attempts;
 pub mod audit;
 pub mod breakers;

@@ -31,7 +31,7 @@ impl Store {
             Box::pin(async move {
                 let mut sql: QueryBuilder<Sqlite> = QueryBuilder::new(
                     "insert or replace into sample (upstream, at, utilisation, accepted, refused, rate_limited, timeout, server_error, \
-                     content_violation, client_error, breaker, queued) ",
+                     content_violation, client_error, breaker, queued, drift, foreign_requests) ",
                 );
                 sql.push_values(samples, |mut row, s| {
                     row.push_bind(s.upstream)
@@ -42,7 +42,10 @@ impl Store {
                     for n in s.point.failures {
                         row.push_bind(signed(n));
                     }
-                    row.push_bind(s.point.breaker.as_str()).push_bind(signed(s.point.queued));
+                    row.push_bind(s.point.breaker.as_str())
+                        .push_bind(signed(s.point.queued))
+                        .push_bind(s.point.drift)
+                        .push_bind(signed(s.point.foreign));
                 });
                 sql.build().execute(tx).await?;
                 Ok(())
@@ -64,7 +67,7 @@ impl Store {
              sum(refused) as refused, sum(rate_limited) as rate_limited, sum(timeout) as timeout, sum(server_error) as server_error, \
              sum(content_violation) as content_violation, sum(client_error) as client_error, \
              iif(max(breaker = 'open'), 'open', iif(max(breaker = 'half_open'), 'half_open', 'closed')) as breaker, \
-             max(queued) as queued from sample where upstream = ?2 and at >= ?3 and at <= ?4 group by slot order by slot",
+             max(queued) as queued, sum(drift) as drift, sum(foreign_requests) as foreign_requests from sample where upstream = ?2 and at >= ?3 and at <= ?4 group by slot order by slot",
         )
         .bind(step_s)
         .bind(upstream)
@@ -82,6 +85,8 @@ impl Store {
                     failures: failures(row)?,
                     breaker: word(row, "breaker")?.unwrap_or(BreakerState::Closed),
                     queued: unsigned(row, "queued")?,
+                    drift: row.try_get("drift")?,
+                    foreign: unsigned(row, "foreign_requests")?,
                 })
             })
             .collect::<Result<_, sqlx::Error>>()

@@ -103,6 +103,9 @@ fn point(row: &SqliteRow, known: Option<f64>) -> Result<Point, sqlx::Error> {
         failures: failures(row)?,
         breaker: word(row, "breaker")?.unwrap_or(BreakerState::Closed),
         queued: row.try_get::<Option<i64>, _>("queued")?.and_then(|n| u64::try_from(n).ok()).unwrap_or(0),
+        // What a source reports holds nothing of the kind.
+        drift: 0.0,
+        foreign: 0,
     })
 }
 
