@@ -57,13 +57,22 @@ fn samples(app: &App, from_s: i64) -> Vec<Sample> {
         .iter()
         .map(|upstream| {
             let quota = upstream.settings().config.quota.clone();
-            let (utilisation, accepted, refused, failures, queued) =
-                upstream.meter.sample(from_s, i64::from(STEP_S), &quota);
+            let sampled = upstream.meter.sample(from_s, i64::from(STEP_S), &quota);
             let breaker = crate::operator::breakers::effective(upstream);
             let at = Millis(from_s * 1_000).to_utc();
             Sample {
                 upstream: upstream.name.clone(),
-                point: Point { at, utilisation, accepted, refused, failures, breaker, queued },
+                point: Point {
+                    at,
+                    utilisation: sampled.utilisation,
+                    accepted: sampled.accepted,
+                    refused: sampled.refused,
+                    failures: sampled.failures,
+                    breaker,
+                    queued: sampled.queued,
+                    drift: sampled.drift,
+                    foreign: sampled.foreign,
+                },
             }
         })
         .collect()

@@ -55,6 +55,7 @@ impl Conditions {
         for upstream in &all {
             let waits = waiting.iter().find(|(name, _)| *name == upstream.name).map_or(0, |(_, n)| *n);
             breaker(upstream, &mut holds);
+            foreign(upstream, now, &mut holds);
             self.rates(app, upstream, now, &mut holds);
             self.band(upstream, waits, now, &mut holds);
         }
@@ -125,13 +126,26 @@ impl Conditions {
     }
 }
 
+/// Somebody else spends the same quota (G9).
+fn foreign(upstream: &Upstream, now: Millis, holds: &mut BTreeMap<Key, Finding>) {
+    if let Some(n) = overview::foreign(upstream, now) {
+        let detail = format!(
+            "somebody else spends the quota of {}: at least {n} requests within ten minutes were not sent from here",
+            upstream.name
+        );
+        let key = Key { kind: AlertKind::ForeignSpender, upstream: Some(upstream.name.clone()) };
+        holds.insert(key, Finding { severity: Severity::Warning, detail });
+    }
+}
+
 /// A breaker that opened by itself; and one that was tripped because the credentials are refused.
 fn breaker(upstream: &Upstream, holds: &mut BTreeMap<Key, Finding>) {
     let key = |kind| Key { kind, upstream: Some(upstream.name.clone()) };
     match upstream.forced() {
         Some(Forced::Open { who, reason, .. }) if who == breakers::PROGRAM => {
             let detail = format!("{} is paused: {reason}", upstream.name);
-            holds.insert(key(AlertKind::Authentication), Finding { severity: Severity::Critical, detail });
+            let kind = if reason.starts_with(breakers::BANNED) { AlertKind::Banned } else { AlertKind::Authentication };
+            holds.insert(key(kind), Finding { severity: Severity::Critical, detail });
         }
         None if breakers::holds_back(upstream) => {
             let detail = format!("the breaker of {} is open; its records wait", upstream.name);

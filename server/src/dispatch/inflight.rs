@@ -1,6 +1,12 @@
 //! A call under way: its permit and what must be written down at its end, however it ends.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use app::model::{ErrorClass, upstream::Cancel};
 use http::HeaderMap;
@@ -8,13 +14,13 @@ use limiter::{Dimension, Nanos, Settlement, Signal};
 
 use super::send::Limit;
 use crate::{
-    classify::{self, Counted, Failure, Verdict},
+    classify::{self, Counted, Failure, Limits, Verdict},
     clock::Millis,
-    governor::Permit,
+    governor::{Permit, Told},
     operator::breakers,
     state::App,
     store::attempts::NewAttempt,
-    telemetry::{Ended, Outcome},
+    telemetry::{Ended, Outcome, requests_per_minute},
     upstream::{Settings, Upstream},
 };
 
@@ -31,6 +37,10 @@ pub struct InFlight {
     started_at: Millis,
     waited: Duration,
     probe: bool,
+    /// Calls that were answered before this one was sent.
+    answered_before: u64,
+    /// Whether its own answer was counted.
+    answer_counted: AtomicBool,
 }
 
 impl InFlight {
@@ -56,6 +66,8 @@ impl InFlight {
             estimate,
             waited,
             probe,
+            answered_before: upstream.calibration.begin(),
+            answer_counted: AtomicBool::new(false),
         }
     }
 
@@ -82,21 +94,59 @@ impl InFlight {
         self.waited
     }
 
-    /// The answer's head came: what it says is left of the quota corrects what we thought (G9). Absent is not zero.
-    pub fn answered(&self, headers: &HeaderMap) {
-        let told = classify::limits(self.settings.config.profile, headers, self.app.clock.wall().to_utc().into());
-        let told = told.0.iter().filter_map(|limit| Some((self.dimension(limit.counted)?, limit.remaining?)));
-        let told: Vec<_> = told.collect();
-        if told.is_empty() {
+    /// The answer's head came: what it says is left of the quota corrects what we thought, and shows whether somebody else spends
+    /// it too (G9). Absent is not zero. `counter` says whose count it may be, and is asked only where one was told.
+    pub fn answered(&self, headers: &HeaderMap, counter: impl FnOnce() -> u64) {
+        self.count_answer();
+        let profile = self.settings.config.profile;
+        let told = classify::limits(profile, headers, self.app.clock.wall().to_utc().into());
+        if told.0.is_empty() {
             return;
         }
+        let left = told.0.iter().filter_map(|limit| Some((self.dimension(limit.counted)?, limit.remaining?)));
+        let left: Vec<_> = left.collect();
+        let window_ends = classify::window_ends(profile, &told);
         let drifts: Vec<_> = self.upstream.governor.change(|scheduler, now| {
+            if let Some(wait) = window_ends {
+                scheduler.hold(now + wait);
+            }
             let drift = |(dimension, left)| Some((dimension, scheduler.calibrate(now, dimension, left)?.taken()));
-            told.into_iter().filter_map(drift).collect()
+            left.into_iter().filter_map(drift).collect()
         });
+        let mut corrected = [0, 0];
         for (dimension, taken) in drifts.into_iter().filter(|(_, taken)| *taken > 0) {
             self.app.metrics.corrected(&self.upstream.name, dimension, taken);
+            let [requests, tokens] = &mut corrected;
+            *if dimension == Dimension::TokensPerMinute { tokens } else { requests } += taken;
         }
+        let foreign = self.foreign(&told, counter);
+        if foreign > 0 {
+            self.app.metrics.foreign(&self.upstream.name, foreign);
+        }
+        if corrected != [0, 0] || foreign > 0 {
+            self.upstream.meter.told(self.app.clock.wall(), corrected, foreign);
+        }
+    }
+
+    /// Once a call: its answer came, or none will.
+    fn count_answer(&self) {
+        if !self.answer_counted.swap(true, Ordering::Relaxed) {
+            self.upstream.calibration.answered();
+        }
+    }
+
+    /// Requests that must have been somebody else's, by the first count of requests that was told.
+    fn foreign(&self, told: &Limits, counter: impl FnOnce() -> u64) -> u64 {
+        let counted = told.0.iter().find(|limit| limit.counted == Counted::Requests);
+        let Some((limit, remaining)) = counted.and_then(|told| Some((told.limit, told.remaining?))) else { return 0 };
+        let per_minute = requests_per_minute(&self.settings.config.quota).or(limit.map(|n| n as f64)).unwrap_or(0.0);
+        let now = self.app.clock.wall();
+        self.upstream.calibration.told(
+            now,
+            Told { counter: counter(), limit, remaining },
+            self.answered_before,
+            per_minute,
+        )
     }
 
     /// Which of our limits a provider's count is of. What counts one way only is no limit of ours.
@@ -121,7 +171,9 @@ impl InFlight {
         let believable = self.estimate.saturating_mul(100).max(1_000_000);
         let tokens = verdict.usage().map(|u| u.total.min(believable));
         let signal = verdict.breaker_signal(record);
+        self.count_answer();
         self.hold_if_asked(failure);
+        self.weigh(failure, status);
         if let Some(permit) = self.permit.take() {
             permit.settle(Settlement { tokens: Some(tokens.unwrap_or(self.estimate)), bytes: None, signal, sent });
         }
@@ -154,6 +206,8 @@ impl InFlight {
             sent,
             status,
             failure: failure.cloned(),
+            then: None,
+            answer: None,
         }
     }
 
@@ -167,6 +221,30 @@ impl InFlight {
     /// Whether it is a probe of a half-open breaker.
     pub const fn is_probe(&self) -> bool {
         self.probe
+    }
+
+    /// Whether it is one more sign of a ban, or of none; and a line about 429s, not too often.
+    fn weigh(&self, failure: Option<&Failure>, status: Option<u16>) {
+        let (calibration, now) = (&self.upstream.calibration, self.app.clock.wall());
+        // What never got an answer says nothing either way.
+        let Some(status) = status else { return };
+        let Some(refused) = failure.filter(|_| matches!(status, 429 | 403)) else {
+            calibration.is_no_ban();
+            return;
+        };
+        if status == 429
+            && let Some(n) = calibration.note_429(now)
+        {
+            let words = refused.message_or_rule();
+            tracing::warn!(upstream = %self.upstream.name, refusals = n, "the upstream refuses calls (429): {words}");
+        }
+        let passes = refused.retry_after.or(refused.reset).is_some();
+        // What the operator knows of such an answer, and what is about its content alone, is no sign of a ban.
+        if passes || refused.own_rule.is_some() || refused.class == ErrorClass::ContentViolation {
+            calibration.is_no_ban();
+        } else if let Some((n, lasted)) = calibration.refused(now, &self.settings.config.ban) {
+            breakers::seems_banned(&self.app, &self.upstream, n, lasted);
+        }
     }
 
     /// A short Retry-After speaks for everybody who shares the quota: within the window that the provider judges, nobody
@@ -183,6 +261,7 @@ impl InFlight {
 
 impl Drop for InFlight {
     fn drop(&mut self) {
+        self.count_answer();
         let Some(permit) = self.permit.take() else { return };
         if self.settings.config.cancel == Cancel::RunsOn {
             let over = self.started + self.settings.policy.timeouts.request;

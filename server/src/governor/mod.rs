@@ -16,9 +16,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
 
+mod calibration;
 mod permit;
 pub mod spec;
 
+pub use calibration::{Calibration, Told};
 pub use permit::Permit;
 
 /// Why no permit was given.

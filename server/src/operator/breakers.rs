@@ -242,18 +242,37 @@ pub async fn restore(app: &App) -> Result<(), crate::store::StoreError> {
     Ok(())
 }
 
+/// How the program's own pauses begin; what they are about is told apart by it.
+pub const REFUSED: &str = "the upstream refuses the credentials";
+/// The same of a ban.
+pub const BANNED: &str = "the upstream seems to have banned us";
+
 /// The upstream refused the credential that the gateway puts in (401, 403): every further call would fail, and some providers ban a
 /// key that goes on trying. So nothing is sent until a person acts (F11), at most a day like every
 /// trip; records wait.
 pub fn credentials_refused(app: &Arc<App>, upstream: &Arc<Upstream>, failure: &Failure) {
+    let status = failure.status.map_or_else(String::new, |status| format!(" ({status})"));
+    let reason = format!("{REFUSED}{status}: {}", failure.message_or_rule());
+    pause(app, upstream, reason, Duration::from_secs(LONGEST_S));
+}
+
+/// The upstream refused so many calls in a row, and took none for so long (G9): going on makes a ban longer. Nothing is sent for
+/// the time that the upstream's configuration says.
+pub fn seems_banned(app: &Arc<App>, upstream: &Arc<Upstream>, refusals: u32, lasted: Duration) {
+    let lasted = lasted.as_secs();
+    let lasted = if lasted < 120 { format!("{lasted} s") } else { format!("{} min", lasted / 60) };
+    let reason = format!("{BANNED}: {refusals} refusals in a row over {lasted}, and nothing accepted");
+    let hold = Duration::try_from_secs_f64(upstream.settings().config.ban.hold_s).unwrap_or_default();
+    pause(app, upstream, reason, hold);
+}
+
+/// A pause of the program's own: at once in memory, so that the next call is held back already; on disk a moment later.
+fn pause(app: &Arc<App>, upstream: &Arc<Upstream>, reason: String, time: Duration) {
     if upstream.forced().is_some() {
         return;
     }
-    let status = failure.status.map_or_else(String::new, |status| format!(" ({status})"));
-    let reason = format!("the upstream refuses the credentials{status}: {}", failure.message_or_rule());
-    let until = app.clock.wall().plus(Duration::from_secs(LONGEST_S)).to_utc();
+    let until = app.clock.wall().plus(time).to_utc();
     let forced = Forced::Open { until, reason: reason.clone(), who: PROGRAM.to_owned() };
-    // At once in memory, so that the next call is held back already; on disk a moment later.
     apply(app, upstream, Some(forced.clone()));
     let (app, name) = (app.clone(), upstream.name.clone());
     app.tasks.clone().spawn(async move {

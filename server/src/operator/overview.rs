@@ -6,7 +6,10 @@ use app::model::{Overview, Problem, ReplayState, UpstreamNow, Verdict};
 use limiter::{Dimension, Levels};
 
 use super::breakers;
-use crate::{clock::Millis, rest::problem, state::App, store::samples::STEP_S, upstream::Upstream};
+use crate::{
+    clock::Millis, rest::problem, state::App, store::samples::STEP_S, telemetry::requests_per_minute,
+    upstream::Upstream,
+};
 
 /// How far the sparkline looks back.
 const SPARK_MS: i64 = 15 * 60 * 1_000;
@@ -73,8 +76,15 @@ async fn upstream_now(app: &App, upstream: &Upstream, waiting: u64, now: Millis)
         forced: upstream.forced(),
         breaker_until: snapshot.breaker.until.map(|at| app.clock.to_wall(at).to_utc()),
         spark,
+        foreign: foreign(upstream, now),
         simulated: config.simulated,
     })
+}
+
+/// Requests of the last ten minutes that somebody else must have sent (G9), where they are enough to speak of.
+pub fn foreign(upstream: &Upstream, now: Millis) -> Option<u64> {
+    let per_minute = requests_per_minute(&upstream.settings().config.quota).unwrap_or(0.0);
+    upstream.calibration.foreign(now, per_minute)
 }
 
 /// Reads it.

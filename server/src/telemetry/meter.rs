@@ -46,6 +46,9 @@ struct Second {
     failures: [u64; 5],
     in_flight: u64,
     queued: u64,
+    /// Requests and tokens that the upstream said were gone already.
+    corrected: [u64; 2],
+    foreign: u64,
 }
 
 struct Latencies {
@@ -62,6 +65,25 @@ struct Kept {
 /// One upstream's meter.
 pub struct Meter {
     kept: Mutex<Kept>,
+}
+
+/// Ten seconds, measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sampled {
+    /// Accepted / quota of the binding dimension.
+    pub utilisation: f64,
+    /// Accepted calls.
+    pub accepted: u64,
+    /// 429s.
+    pub refused: u64,
+    /// Failures by class.
+    pub failures: [u64; 5],
+    /// Most that waited at once.
+    pub queued: u64,
+    /// What the upstream's word took from what we thought was left: the largest share of a minute's quota.
+    pub drift: f64,
+    /// Requests of somebody else's, at least.
+    pub foreign: u64,
 }
 
 /// The last minute.
@@ -192,17 +214,45 @@ impl Meter {
         })
     }
 
-    /// The ten seconds that began at `from_s`: utilisation, accepted, refused, failures, most queued.
-    pub fn sample(&self, from_s: i64, seconds: i64, quota: &Quota) -> (f64, u64, u64, [u64; 5], u64) {
+    /// The upstream said that so many requests and tokens were gone already, of which so many requests were somebody else's.
+    pub fn told(&self, now: Millis, corrected: [u64; 2], foreign: u64) {
+        self.with(|kept| {
+            if let Some(second) = kept.second(now.0.div_euclid(1_000)) {
+                for (sum, n) in second.corrected.iter_mut().zip(corrected) {
+                    *sum += n;
+                }
+                second.foreign += foreign;
+            }
+        });
+    }
+
+    /// The ten seconds that began at `from_s`.
+    pub fn sample(&self, from_s: i64, seconds: i64, quota: &Quota) -> Sampled {
         self.with(|kept| {
             let mut sum = Second::default();
             for second in kept.seconds.iter().filter(|s| s.at >= from_s && s.at < from_s + seconds) {
                 sum.add(second);
             }
             let (utilisation, _, _) = binding(&sum, quota, seconds as f64);
-            (utilisation, sum.accepted, sum.refused, sum.failures, sum.queued)
+            let per_minute = [requests_per_minute(quota), quota.tokens_per_minute.map(|tokens| tokens as f64)];
+            let shares = sum.corrected.iter().zip(per_minute).filter_map(|(n, quota)| Some(*n as f64 / quota?));
+            Sampled {
+                utilisation,
+                accepted: sum.accepted,
+                refused: sum.refused,
+                failures: sum.failures,
+                queued: sum.queued,
+                drift: shares.filter(|share| share.is_finite()).fold(0.0, f64::max),
+                foreign: sum.foreign,
+            }
         })
     }
+}
+
+/// A minute's quota of requests, the smaller where both are limited.
+pub fn requests_per_minute(quota: &Quota) -> Option<f64> {
+    let by_second = quota.requests_per_second.map(|n| n * 60.0);
+    [quota.requests_per_minute, by_second].into_iter().flatten().min_by(f64::total_cmp)
 }
 
 impl Second {
@@ -212,6 +262,10 @@ impl Second {
         self.tokens += other.tokens;
         self.in_flight += other.in_flight;
         self.queued = self.queued.max(other.queued);
+        self.foreign += other.foreign;
+        for (mine, theirs) in self.corrected.iter_mut().zip(other.corrected) {
+            *mine += theirs;
+        }
         for (mine, theirs) in self.failures.iter_mut().zip(other.failures) {
             *mine += theirs;
         }
@@ -282,8 +336,19 @@ mod tests {
             meter.tick(Millis(at * 1_000), 1, 2);
         }
         meter.ended(call(1_005_300, None));
-        let (utilisation, accepted, refused, failures, queued) = meter.sample(1_000, 10, &quota);
-        assert_eq!((accepted, refused, failures, queued), (1, 0, [0; 5], 2));
-        assert!((utilisation - 0.1).abs() < 1e-9);
+        let sampled = meter.sample(1_000, 10, &quota);
+        assert_eq!((sampled.accepted, sampled.refused, sampled.failures, sampled.queued), (1, 0, [0; 5], 2));
+        assert!((sampled.utilisation - 0.1).abs() < 1e-9);
+    }
+
+    #[test]
+    fn drift_is_the_largest_share_of_a_minutes_quota() {
+        let meter = Meter::default();
+        let quota = Quota { requests_per_minute: Some(60.0), tokens_per_minute: Some(1_000), ..Quota::default() };
+        meter.told(Millis(1_000_000), [3, 100], 2);
+        meter.told(Millis(1_001_000), [3, 100], 1);
+        let sampled = meter.sample(1_000, 10, &quota);
+        assert!((sampled.drift - 0.2).abs() < 1e-9, "{sampled:?}");
+        assert_eq!((sampled.foreign, meter.sample(1_010, 10, &quota).drift), (3, 0.0));
     }
 }

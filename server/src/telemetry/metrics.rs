@@ -96,6 +96,7 @@ pub struct Metrics {
     breaker_opened: Family<ByUpstream, Counter>,
     ingested: Family<ByResult, Counter>,
     corrected: Family<ByDimension, Counter>,
+    foreign: Family<ByUpstream, Counter>,
     answer_seconds: Seconds,
     wait_seconds: Seconds,
     utilisation: Family<ByUpstream, Gauge<f64, std::sync::atomic::AtomicU64>>,
@@ -128,6 +129,7 @@ impl Default for Metrics {
             breaker_opened: Family::default(),
             ingested: Family::default(),
             corrected: Family::default(),
+            foreign: Family::default(),
             answer_seconds: Family::new_with_constructor(seconds),
             wait_seconds: Family::new_with_constructor(seconds),
             utilisation: Family::default(),
@@ -149,6 +151,11 @@ impl Default for Metrics {
             "quota_corrected",
             "Units taken from our count because the upstream said that fewer were left",
             m.corrected.clone(),
+        );
+        r.register(
+            "foreign_requests",
+            "Requests that the upstream counted and that were not sent from here, at least",
+            m.foreign.clone(),
         );
         r.register("ingested", "What other systems reported: samples and records", m.ingested.clone());
         r.register("answer_seconds", "Time from sending a call to its end", m.answer_seconds.clone());
@@ -175,6 +182,11 @@ impl Metrics {
     pub fn corrected(&self, upstream: &str, dimension: limiter::Dimension, units: u64) {
         let label = ByDimension { upstream: upstream.to_owned(), dimension: dimension.as_str() };
         self.corrected.get_or_create(&label).inc_by(units);
+    }
+
+    /// An upstream counted requests that were not sent from here (G9).
+    pub fn foreign(&self, upstream: &str, requests: u64) {
+        self.foreign.get_or_create(&ByUpstream { upstream: upstream.to_owned() }).inc_by(requests);
     }
 
     /// An attempt ended.
