@@ -2,7 +2,7 @@
 
 use app::{
     api::Api,
-    model::{UpstreamConfig, UpstreamPut, UpstreamView, upstream::Quota},
+    model::{Judgement, TriedAnswer, UpstreamConfig, UpstreamPut, UpstreamView, upstream::Quota},
 };
 use clap::Subcommand;
 
@@ -47,6 +47,25 @@ pub enum Upstream {
         /// Its name.
         name: String,
     },
+    /// How an answer would be classified, and why; nothing is sent.
+    Classify {
+        /// Its name.
+        name: String,
+        /// The answer's HTTP status.
+        #[arg(long)]
+        status: u16,
+        /// One of its headers, e.g. `retry-after: 20`; may be given again.
+        #[arg(long = "header", value_parser = header)]
+        headers: Vec<(String, String)>,
+        /// A file with its body; - for standard input.
+        #[arg(long)]
+        body: Option<String>,
+    },
+}
+
+fn header(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once(':').ok_or("a header is written `name: value`")?;
+    Ok((name.trim().to_owned(), value.trim().to_owned()))
 }
 
 pub(super) async fn run(api: &impl Api, out: &Out, command: Upstream) -> Done {
@@ -90,8 +109,49 @@ pub(super) async fn run(api: &impl Api, out: &Out, command: Upstream) -> Done {
                 return Err(Failed::Unwell);
             }
         }
+        Upstream::Classify { name, status, headers, body } => {
+            let body = body.map(|file| read(&file)).transpose().map_err(Failed::Given)?.unwrap_or_default();
+            let tried = TriedAnswer { status, headers, body, config: None };
+            out.show(&api.classify_answer(name, tried).await?, judgement);
+        }
     }
     Ok(())
+}
+
+fn judgement(judged: &Judgement) -> String {
+    use std::fmt::Write as _;
+    let mut text = String::new();
+    let mut line = |name: &str, value: Option<String>| {
+        if let Some(value) = value {
+            // Writing to a String can't fail.
+            let _ = writeln!(text, "{name:<13}{value}");
+        }
+    };
+    let seconds = |ms: u64| format!("{} s", ms as f64 / 1_000.0);
+    match &judged.failure {
+        None => line("class", Some("success".to_owned())),
+        Some(failure) => {
+            line("class", Some(failure.class.to_string()));
+            line("rule", Some(failure.rule.clone()));
+            line("again", Some(failure.again.to_string()));
+            let wait = failure.then.wait_ms.map(|ms| format!(" after {}", seconds(ms))).unwrap_or_default();
+            line("then", Some(format!("{}{wait}: {}", failure.then.what, failure.then.why)));
+            line("type", failure.provider_type.clone());
+            line("code", failure.code.clone());
+            line("message", failure.message.clone());
+            line("retry after", failure.retry_after_ms.map(seconds));
+            line("reset in", failure.reset_ms.map(seconds));
+            line("suggestion", Some(failure.suggestion.to_string()));
+        }
+    }
+    line("tokens", judged.tokens.map(|n| n.to_string()));
+    for limit in &judged.limits {
+        let of = limit.limit.map(|n| format!(" of {n}")).unwrap_or_default();
+        let left = limit.remaining.map_or_else(|| format!("limit{of}"), |n| format!("{n}{of} left"));
+        let reset = limit.reset_ms.map(|ms| format!(", full in {}", seconds(ms))).unwrap_or_default();
+        line(limit.counted.as_str(), Some(format!("{left}{reset}")));
+    }
+    text
 }
 
 fn config(text: &str) -> Result<UpstreamConfig, String> {

@@ -5,16 +5,17 @@ use std::sync::Arc;
 use app::{
     api::Api,
     model::{
-        Action, AuditPage, AuditQuery, Breaker, BulkOutcome, BulkRequest, EngineView, KeyId, KeyView, MadeKey, NewKey,
-        Overview, PendingChange, PendingDetail, PendingPage, PendingQuery, Problem, RecordId, Replay, ReplayId,
-        ReplayPreview, ReplayRequest, RetryStat, Series, SeriesQuery, SourcePut, Sources, TestAnswer, TripRequest,
-        UpstreamPut, UpstreamVersion, UpstreamView, Via,
+        Action, AuditPage, AuditQuery, Breaker, BulkOutcome, BulkRequest, EngineView, Judgement, KeyId, KeyView,
+        MadeKey, NewKey, Overview, PendingChange, PendingDetail, PendingPage, PendingQuery, Problem, RecordId, Replay,
+        ReplayId, ReplayPreview, ReplayRequest, RetryStat, Series, SeriesQuery, SourcePut, Sources, TestAnswer,
+        TriedAnswer, TripRequest, UpstreamPut, UpstreamVersion, UpstreamView, Via,
     },
 };
 use async_trait::async_trait;
 
 use crate::{state::App, store::audit::Deed};
 
+mod answers;
 mod audit;
 pub mod breakers;
 pub mod engines;
@@ -182,5 +183,9 @@ impl Api for Operator {
 
     async fn test_upstream(&self, name: String) -> Result<TestAnswer, Problem> {
         upstreams::test(&self.app, &name).await
+    }
+
+    async fn classify_answer(&self, name: String, tried: TriedAnswer) -> Result<Judgement, Problem> {
+        answers::classify(&self.app, &name, tried)
     }
 }

@@ -89,7 +89,7 @@ pub(super) fn one(app: &App, name: &str) -> Result<UpstreamView, Problem> {
     app.upstreams.get(name).map(|u| view(app, &u)).ok_or_else(|| problem::unknown_upstream(app, name))
 }
 
-fn invalid(fields: Vec<FieldProblem>) -> Problem {
+pub(super) fn invalid(fields: Vec<FieldProblem>) -> Problem {
     let words: Vec<String> = fields.iter().map(|f| format!("{}: {}", f.field, f.message)).collect();
     let mut problem = Problem::new(422, "bad-config", "The configuration is not valid", words.join("; "))
         .kept("what was in force stays in force")
@@ -248,7 +248,7 @@ pub(super) async fn test(app: &Arc<App>, name: &str) -> Result<TestAnswer, Probl
                 at: app.clock.wall().to_utc().into(),
             };
             let status = response.status().as_u16();
-            flight.end(&classify::classify(settings.config.profile, &seen), Some(status), 0);
+            flight.end(&classify::classify(&settings.reading, &seen), Some(status), 0);
             let message = match status {
                 401 | 403 => "reached; it refuses the credential".to_owned(),
                 404 | 405 => "reached; it has nothing at the base URL itself, which is usual".to_owned(),

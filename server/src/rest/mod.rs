@@ -289,6 +289,11 @@ async fn test_upstream(op: Op, At(name): At<String>) -> Answer {
     Ok(json(&op.test_upstream(name).await?))
 }
 
+async fn classify_answer(op: Op, At(name): At<String>, Body(tried): Body<app::model::TriedAnswer>) -> Answer {
+    use app::api::Api;
+    Ok(json(&op.classify_answer(name, tried).await?))
+}
+
 fn nothing_here() -> app::model::Problem {
     app::model::Problem::new(404, "no-such-path", "Nothing here", "the API has no such path")
         .hint("its paths begin with /api/v1")
@@ -329,6 +334,7 @@ pub fn operator_routes() -> Router<Arc<App>> {
         .route("/upstreams/{name}/versions", get(upstream_versions))
         .route("/upstreams/{name}/retries", get(retries))
         .route("/upstreams/{name}/test", post(test_upstream))
+        .route("/upstreams/{name}/classify", post(classify_answer))
         .route("/events", get(events::stream))
         .method_not_allowed_fallback(no_such_method)
         .fallback(not_found)
@@ -339,6 +345,7 @@ pub fn worker_routes() -> Router<Arc<App>> {
     Router::new()
         .route("/api/v1/records", post(records::submit))
         .route("/api/v1/records/{id}", get(records::read))
+        .route("/api/v1/records/{id}/attempts", get(records::attempts))
         .route("/api/v1/permits", post(permits::acquire))
         .route("/api/v1/permits/{id}", delete(permits::release))
         .route("/api/v1/permits/{id}/settle", post(permits::settle))

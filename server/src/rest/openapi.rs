@@ -4,10 +4,11 @@
 use std::fmt::Write as _;
 
 use app::model::{
-    AuditPage, AuditQuery, Breaker, BulkOutcome, BulkRequest, EngineReport, EngineShare, EngineView, Ingested, KeyView,
-    MadeKey, MetricSample, NewKey, Overview, PendingChange, PendingDetail, PendingPage, PendingQuery, PermitAsked,
-    PermitGranted, PermitSettled, Problem, RecordView, Replay, ReplayRequest, RetryStat, Series, SeriesQuery,
-    SourcePut, Sources, TestAnswer, TripRequest, UpstreamPut, UpstreamVersion, UpstreamView,
+    Attempt, AuditPage, AuditQuery, Breaker, BulkOutcome, BulkRequest, EngineReport, EngineShare, EngineView, Ingested,
+    Judgement, KeyView, MadeKey, MetricSample, NewKey, Overview, PendingChange, PendingDetail, PendingPage,
+    PendingQuery, PermitAsked, PermitGranted, PermitSettled, Problem, RecordView, Replay, ReplayRequest, RetryStat,
+    Series, SeriesQuery, SourcePut, Sources, TestAnswer, TriedAnswer, TripRequest, UpstreamPut, UpstreamVersion,
+    UpstreamView,
 };
 use axum::{
     Json,
@@ -85,6 +86,13 @@ fn operations() -> Vec<Operation> {
         ask("get", "/records/{id}", Workers, "One record; held until it has ended, if asked to wait")
             .asked::<records::Wait>()
             .gives::<RecordView>(200),
+        ask(
+            "get",
+            "/records/{id}/attempts",
+            Workers,
+            "Every call made for a record, with its answer and what followed",
+        )
+        .gives::<Vec<Attempt>>(200),
         ask("post", "/permits", Workers, "Leave to send one call, as a lease")
             .takes::<PermitAsked>()
             .gives::<PermitGranted>(201),
@@ -154,6 +162,9 @@ fn operations() -> Vec<Operation> {
             .gives::<Vec<RetryStat>>(200),
         ask("post", "/upstreams/{name}/test", Operators, "One real call to it, through the limiter")
             .gives::<TestAnswer>(200),
+        ask("post", "/upstreams/{name}/classify", Operators, "How an answer would be classified, and why")
+            .takes::<TriedAnswer>()
+            .gives::<Judgement>(200),
         ask("get", "/openapi.json", Everybody, "This description"),
     ]
 }

@@ -331,3 +331,11 @@ pub async fn read(State(app): State<Arc<App>>, At(text): At<String>, Asked(wait)
         }
     }
 }
+
+/// `GET /records/{id}/attempts`.
+pub async fn attempts(State(app): State<Arc<App>>, At(text): At<String>) -> Answer {
+    let id = id::<RecordId>(&text)?;
+    let record = app.store.record(id).await.map_err(|e| problem::store(&e))?;
+    record.ok_or_else(|| problem::unknown_record(id))?;
+    Ok(json(&app.store.attempts(id).await.map_err(|e| problem::store(&e))?))
+}
