@@ -13,6 +13,7 @@ use axum::{
     extract::DefaultBodyLimit,
     middleware::{from_fn, from_fn_with_state},
     routing::{get, post},
+    serve::ListenerExt as _,
 };
 use limiter::{Burst, Fill, Rate, TokenBucket};
 use tokio::{net::TcpListener, sync::Notify};
@@ -147,6 +148,12 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
     };
     let stop = app.stop.clone();
     let rest = router(&access);
+    // Each piece of an answer goes out when it comes: Nagle's algorithm would hold the next until the last was acknowledged.
+    let listener = listener.tap_io(|stream| {
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%error, "a connection may be slow with small pieces");
+        }
+    });
     let service = Front::new(access, rest).into_make_service_with_connect_info::<SocketAddr>();
     let serving = tokio::spawn(async move {
         axum::serve(listener, service).with_graceful_shutdown(async move { stop.cancelled().await }).await

@@ -12,7 +12,7 @@ const BLACK_BOX: &str = "penstock-tests";
 /// Which bench, and whether its goal decides the exit code.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A program called `bench-NAME`, or `bench_NAME`: day, gateway, ingest, limiter, quota
+    /// A program called `bench-NAME`, or `bench_NAME`: day, gateway, ingest, limiter, quota, stream
     name: String,
     /// Exit non-zero where a goal is missed
     #[arg(long)]
