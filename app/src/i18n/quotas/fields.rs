@@ -28,6 +28,7 @@ pub(super) const EN: FieldsText = FieldsText {
         "times" => "Timeouts and retries",
         "once" => "Doing it once",
         "actions" => "After a failure",
+        "ban" => "When it seems to ban us",
         _ => "Breaker",
     },
     group_why: |group| match group {
@@ -39,6 +40,9 @@ pub(super) const EN: FieldsText = FieldsText {
         "once" => "What happens when it is not known whether a call was carried out.",
         "actions" => {
             "By class, within the retries above. Refused credentials and a used-up account always go to a person."
+        }
+        "ban" => {
+            "Refusals in a row (429, 403), and for long: then nothing is sent for a time, and one call may try after it."
         }
         _ => "When calls are held back because the upstream is ill.",
     },
@@ -64,6 +68,7 @@ pub(super) const EN: FieldsText = FieldsText {
         "target.high" => "To",
         "timeout.connect_s" => "Connect",
         "timeout.first_byte_s" => "First byte",
+        "timeout.between_bytes_s" => "Between two pieces",
         "timeout.request_s" => "Whole call",
         "retry.base_s" => "First wait",
         "retry.cap_s" => "Longest wait",
@@ -82,6 +87,9 @@ pub(super) const EN: FieldsText = FieldsText {
         "breaker.probes" => "Probes",
         "breaker.window_rule" => "Window rule",
         "breaker.quick" => "Quick rule",
+        "ban.refusals" => "Refusals in a row",
+        "ban.after_s" => "For at least",
+        "ban.hold_s" => "Then nothing for",
         "actions.rate_limited" => "Rate limited",
         "actions.timeout" => "Timeout",
         "actions.server_error" => "Server error",
@@ -103,6 +111,8 @@ pub(super) const EN: FieldsText = FieldsText {
         "quota.safety" => "What is left is room for other users of the same key, and for clocks that differ.",
         "quota.burst" => "How many may go at once after a quiet time. Auto follows rate, window and calls at once.",
         "quota.judged_window_s" => "The window over which the provider counts.",
+        "timeout.between_bytes_s" => "Of an answer that is passed on while it comes. Empty: as the whole call.",
+        "ban.refusals" => "None of them with a time that passes by itself. 0 switches it off.",
         "retry.budget_s" => "From the first attempt; after that no retry starts.",
         "retry.defer_max_s" => "How long batch work may be put off in all.",
         "cancel" => "Whether the upstream stops, so that its slot is free.",
@@ -115,7 +125,7 @@ pub(super) const EN: FieldsText = FieldsText {
         "quota.requests_per_second" => "requests/s",
         "quota.requests_per_minute" => "requests/min",
         "quota.tokens_per_minute" => "tokens/min",
-        "quota.concurrency" | "breaker.min_samples" => "calls",
+        "quota.concurrency" | "breaker.min_samples" | "ban.refusals" => "calls",
         "quota.safety" | "target.low" | "target.high" | "breaker.failure_rate" => "%",
         "quota.burst" => "requests",
         path if path.ends_with("_s") => "s",
@@ -174,6 +184,7 @@ pub(super) const EN: FieldsText = FieldsText {
         ("out_of_range", Some((low, high))) => format!("From {low} to {high}."),
         ("order", _) => "Must be below the upper edge.".to_owned(),
         ("bad_name", _) => "1 to 64 of a-z, 0-9, - and _, beginning with a letter or digit.".to_owned(),
+        ("bad_pointer", _) => "Not a JSON pointer (RFC 6901). Write it as /error/code or /errors/0/type.".to_owned(),
         ("taken", _) => "There is an upstream of this name.".to_owned(),
         _ => {
             let mut chars = message.chars();
@@ -191,6 +202,7 @@ pub(super) const ZH: FieldsText = FieldsText {
         "times" => "超时与重试",
         "once" => "只做一次",
         "actions" => "失败之后",
+        "ban" => "疑似被封禁时",
         _ => "熔断器",
     },
     group_why: |group| match group {
@@ -201,6 +213,7 @@ pub(super) const ZH: FieldsText = FieldsText {
         "times" => "留空则使用预设值，以灰色显示。",
         "once" => "不知道调用是否已执行时怎么办。",
         "actions" => "按类别，在上面的重试范围之内。凭据被拒或账户额度用尽时，总是由人决定。",
+        "ban" => "长时间连续被拒绝（429、403）时，在一段时间内不再发送，之后放行一个调用试探。",
         _ => "上游出现故障时，何时暂停调用。",
     },
     label: |path| match path {
@@ -225,6 +238,7 @@ pub(super) const ZH: FieldsText = FieldsText {
         "target.high" => "到",
         "timeout.connect_s" => "连接",
         "timeout.first_byte_s" => "首字节",
+        "timeout.between_bytes_s" => "两段之间",
         "timeout.request_s" => "整个调用",
         "retry.base_s" => "首次等待",
         "retry.cap_s" => "最长等待",
@@ -243,6 +257,9 @@ pub(super) const ZH: FieldsText = FieldsText {
         "breaker.probes" => "探测次数",
         "breaker.window_rule" => "窗口规则",
         "breaker.quick" => "快速规则",
+        "ban.refusals" => "连续被拒绝",
+        "ban.after_s" => "至少持续",
+        "ban.hold_s" => "之后暂停",
         "actions.rate_limited" => "被限流",
         "actions.timeout" => "超时",
         "actions.server_error" => "服务器错误",
@@ -260,6 +277,8 @@ pub(super) const ZH: FieldsText = FieldsText {
         "quota.safety" => "剩余部分留给同一密钥的其他使用者和时钟误差。",
         "quota.burst" => "空闲之后可同时发出的数量。自动：由速率、窗口和并发推算。",
         "quota.judged_window_s" => "服务方计数所用的窗口。",
+        "timeout.between_bytes_s" => "边收边转的应答，两段之间最多隔多久。留空：与整个调用相同。",
+        "ban.refusals" => "其中没有写明会自行恢复的时间。0 表示停用。",
         "retry.budget_s" => "从第一次尝试算起，超过后不再重试。",
         "retry.defer_max_s" => "批量工作总共可以推迟多久。",
         "cancel" => "上游是否停止，从而释放名额。",
@@ -275,6 +294,7 @@ pub(super) const ZH: FieldsText = FieldsText {
         "quota.concurrency" | "breaker.min_samples" => "个调用",
         "quota.safety" | "target.low" | "target.high" | "breaker.failure_rate" => "%",
         "quota.burst" => "个请求",
+        "ban.refusals" => "次",
         path if path.ends_with("_s") => "秒",
         _ => "",
     },
@@ -327,14 +347,23 @@ pub(super) const ZH: FieldsText = FieldsText {
         ("not_a_number", _) => "不是数字。请写成 600、1,500 或 0.5。".to_owned(),
         ("not_whole", _) => "需要整数。".to_owned(),
         ("out_of_range", Some((low, high))) => format!("应在 {low} 到 {high} 之间。"),
+        ("out_of_range", None) if message.contains("rules") => "最多 50 条规则。".to_owned(),
+        ("out_of_range", None) if message.contains("bytes") => "最多 500 字节。".to_owned(),
         ("out_of_range", None) => "至少为 1，或自动。".to_owned(),
         ("order", _) => "必须低于上限。".to_owned(),
         ("bad_name", _) => "1 到 64 个 a-z、0-9、- 或 _，以字母或数字开头。".to_owned(),
         ("taken", _) => "已有同名的上游。".to_owned(),
         ("required", _) if message.contains("limit") => "至少需要一项限制。".to_owned(),
+        ("required", _) if message.starts_with("a value") => {
+            "填写了值，就需要写明它所在的位置，例如 /error/code。".to_owned()
+        }
+        ("required", _) if message.starts_with("a place") => {
+            "需要写明位置，例如 /error/code，或者填写 300 及以上的状态码。".to_owned()
+        }
         ("required", _) => "需要填写，例如 https://api.example.com。".to_owned(),
         ("not_a_url", _) if message.contains("query") => "其中不能有查询、片段或用户名。".to_owned(),
         ("not_a_url", _) => "必须以 http:// 或 https:// 开头并写明主机。".to_owned(),
+        ("bad_pointer", _) => "不是 JSON 指针（RFC 6901）。请写成 /error/code 或 /errors/0/type。".to_owned(),
         ("bad_header", _) => "不是 HTTP 请求头的名称。".to_owned(),
         ("literal_secret", _) => "必须写明环境变量，例如 Bearer ${API_KEY}；机密本身不会保存。".to_owned(),
         _ => message.to_owned(),

@@ -1,10 +1,16 @@
 //! The text of the Quotas pages.
 
+mod drift;
 mod fields;
 mod retries;
+mod rules;
+mod try_answer;
 
+pub use drift::DriftText;
 pub use fields::FieldsText;
 pub use retries::RetriesText;
+pub use rules::RulesText;
+pub use try_answer::TryText;
 
 /// See the module.
 #[derive(Debug)]
@@ -90,6 +96,9 @@ pub struct QuotasText {
     pub deleted: fn(name: &str) -> String,
     pub fields: FieldsText,
     pub retries: RetriesText,
+    pub rules: RulesText,
+    pub try_answer: TryText,
+    pub drift: DriftText,
 }
 
 pub(super) const EN: QuotasText = QuotasText {
@@ -182,6 +191,9 @@ pub(super) const EN: QuotasText = QuotasText {
     deleted: |name| format!("{name} was deleted"),
     fields: fields::EN,
     retries: retries::EN,
+    rules: rules::EN,
+    try_answer: try_answer::EN,
+    drift: drift::EN,
 };
 
 pub(super) const ZH: QuotasText = QuotasText {
@@ -272,4 +284,7 @@ pub(super) const ZH: QuotasText = QuotasText {
     deleted: |name| format!("已删除 {name}"),
     fields: fields::ZH,
     retries: retries::ZH,
+    rules: rules::ZH,
+    try_answer: try_answer::ZH,
+    drift: drift::ZH,
 };

@@ -6,7 +6,7 @@ use super::{
     draft::{Draft, differences},
     fields::{self, Input},
 };
-use crate::{i18n::Catalogue, markup::view};
+use crate::{i18n::Catalogue, markup::view, model::upstream::AnswerRule};
 
 /// A change: the field's path, what it was, what it is.
 pub(super) type Change = (String, Option<String>, Option<String>);
@@ -20,6 +20,9 @@ pub(super) fn of(before: &Draft, after: &Draft) -> Vec<Change> {
 fn value(text: &Catalogue, path: &str, value: Option<&String>) -> String {
     let f = &text.quotas.fields;
     let Some(value) = value.filter(|value| !value.is_empty()) else { return text.quotas.unset.to_owned() };
+    if path.starts_with("rules.") {
+        return rule(text, value);
+    }
     let unit = (f.unit)(path);
     match fields::input_of(path) {
         Some(Input::Choice(_) | Input::MayChoice(_)) => (f.choice)(value).to_owned(),
@@ -31,6 +34,13 @@ fn value(text: &Catalogue, path: &str, value: Option<&String>) -> String {
             if unit.is_empty() { figure } else { format!("{figure}\u{a0}{unit}") }
         }
     }
+}
+
+/// A rule in a line.
+pub(super) fn rule(text: &Catalogue, json: &str) -> String {
+    let Ok(rule) = serde_json::from_str::<AnswerRule>(json) else { return json.to_owned() };
+    let action = rule.action.map(|action| (text.quotas.fields.choice)(action.as_str()));
+    (text.quotas.rules.words)(&rule, (text.words.class)(rule.class), action)
 }
 
 /// Field, before, after.
@@ -57,9 +67,19 @@ pub(super) fn table(text: &'static Catalogue, changes: Vec<Change>) -> AnyView {
 /// A field's name in words; group first where the name alone could be another's.
 pub(super) fn field(text: &Catalogue, path: &str) -> String {
     let f = &text.quotas.fields;
+    if let Some(rule) = path.strip_prefix("rules.") {
+        return rule.parse::<usize>().map_or_else(|_| path.to_owned(), |index| (text.quotas.rules.nth)(index + 1));
+    }
+    if path == "rules" {
+        return text.quotas.rules.title.to_owned();
+    }
     let group = fields::GROUPS.iter().find(|(_, fields)| fields.iter().any(|field| field.path == path));
+    // What the file has otherwise is named by the whole object: `ban`, `timeout`.
+    let within = |of: &str| of.split_once('.').is_some_and(|(object, _)| object == path);
+    let whole = || fields::GROUPS.iter().find(|(_, fields)| fields.iter().any(|field| within(field.path)));
     match group {
-        Some((key @ ("target" | "breaker"), _)) => format!("{}: {}", (f.group)(key), (f.label)(path)),
-        _ => (f.label)(path).to_owned(),
+        Some((key @ ("target" | "breaker" | "ban"), _)) => format!("{}: {}", (f.group)(key), (f.label)(path)),
+        Some(_) => (f.label)(path).to_owned(),
+        None => whole().map_or_else(|| (f.label)(path), |(key, _)| (f.group)(key)).to_owned(),
     }
 }

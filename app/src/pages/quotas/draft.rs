@@ -5,6 +5,8 @@ use std::{collections::BTreeMap, fmt::Write as _};
 use serde_json::Value;
 
 use super::{
+    changes::Change,
+    draft_rules,
     fields::{self, Input},
     number,
 };
@@ -49,7 +51,13 @@ fn flatten(path: &str, value: &Value, into: &mut Draft) {
             _ => n.to_string(),
         },
         Value::Bool(on) => on.to_string(),
-        Value::Null | Value::Array(_) => return,
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                flatten(&format!("{path}.{index}"), item, into);
+            }
+            return;
+        }
+        Value::Null => return,
     };
     into.insert(path.to_owned(), text);
 }
@@ -80,12 +88,19 @@ pub(super) fn check(draft: &Draft) -> Checked {
             json.insert(kept, value);
         }
     }
+    if let Some(rules) = draft_rules::read(draft, &mut problems) {
+        json.insert("rules", rules);
+    }
     match serde_json::from_str::<UpstreamConfig>(&nested(&json)) {
         Ok(config) => {
             let unread: Vec<_> = problems.iter().map(|p| p.field.clone()).collect();
             // What could not be read has its own fault; that it is missing is no second one.
             let limits = unread.iter().any(|field| field.starts_with("quota."));
-            let told = |p: &FieldProblem| unread.contains(&p.field) || (limits && p.field == "quota");
+            let told = |p: &FieldProblem| {
+                unread.contains(&p.field)
+                    || (limits && p.field == "quota")
+                    || unread.iter().any(|field| rule_of(field).is_some() && rule_of(field) == rule_of(&p.field))
+            };
             problems.extend(config.problems().into_iter().filter(|p| !told(p)));
             Checked { config, problems }
         }
@@ -96,8 +111,14 @@ pub(super) fn check(draft: &Draft) -> Checked {
     }
 }
 
+/// The rule that a field belongs to: `rules.0`.
+fn rule_of(field: &str) -> Option<&str> {
+    field.strip_prefix("rules.")?;
+    field.rsplit_once('.').map(|(rule, _)| rule)
+}
+
 /// The JSON of what is typed; nothing for an empty field; a fault's code for what can't be read.
-fn read(input: Input, typed: &str) -> Result<Option<String>, &'static str> {
+pub(super) fn read(input: Input, typed: &str) -> Result<Option<String>, &'static str> {
     if typed.is_empty() {
         return Ok(None);
     }
@@ -121,7 +142,7 @@ fn read(input: Input, typed: &str) -> Result<Option<String>, &'static str> {
     }
 }
 
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     serde_json::to_string(text).unwrap_or_else(|_| "\"\"".to_owned())
 }
 
@@ -144,10 +165,11 @@ fn nested(json: &BTreeMap<&str, String>) -> String {
     format!("{{{out}}}")
 }
 
-/// What differs, by path: the text before and after. A field that is left empty and its default are the same.
-pub(super) fn differences(before: &Draft, after: &Draft) -> Vec<(String, Option<String>, Option<String>)> {
+/// What differs, by path: the text before and after, of a rule its JSON. A field that is left empty and its default are the same.
+pub(super) fn differences(before: &Draft, after: &Draft) -> Vec<Change> {
     let mut paths: Vec<&String> =
         before.keys().chain(after.keys().filter(|path| !before.contains_key(*path))).collect();
+    paths.retain(|path| rule_of(path).is_none());
     let place = |path: &str| fields::all().position(|f| f.path == path).unwrap_or(usize::MAX);
     paths.sort_by_key(|path| place(path));
     paths
@@ -156,6 +178,7 @@ pub(super) fn differences(before: &Draft, after: &Draft) -> Vec<(String, Option<
             let (old, new) = (before.get(path), after.get(path));
             (old != new).then(|| (path.clone(), old.cloned(), new.cloned()))
         })
+        .chain(draft_rules::differences(before, after))
         .collect()
 }
 
@@ -173,10 +196,74 @@ mod tests {
         config
     }
 
+    /// With rules of all kinds: some say little, one asks for the empty text.
+    fn with_rules() -> UpstreamConfig {
+        let rules = serde_json::json!([
+            { "status": 400, "pointer": "/error/code", "value": "content_filter_down", "class": "server_error", "action": "retry_later" },
+            { "status": 404, "class": "timeout" },
+            { "pointer": "/a~1b/ c ", "value": " \"x\" ", "class": "content_violation", "action": "park" },
+            { "pointer": "/error", "class": "rate_limited" },
+            { "pointer": "/error", "value": "", "class": "client_error" },
+        ]);
+        UpstreamConfig { rules: serde_json::from_value(rules).unwrap(), ..good() }
+    }
+
     #[test]
     fn a_configuration_comes_back_from_the_form_as_it_went_in() {
         let checked = check(&of(&good()));
         assert_eq!(checked, Checked { config: good(), problems: vec![] });
+    }
+
+    #[test]
+    fn rules_come_back_from_the_form_as_they_went_in() {
+        let checked = check(&of(&with_rules()));
+        assert_eq!(checked, Checked { config: with_rules(), problems: vec![] });
+        assert_eq!(differences(&of(&with_rules()), &of(&checked.config)), []);
+    }
+
+    #[test]
+    fn a_rules_empty_field_says_nothing() {
+        let mut draft = of(&with_rules());
+        for path in ["rules.0.value", "rules.0.action", "rules.0.status", "rules.4.value"] {
+            draft_rules::set(&mut draft, path, " ");
+        }
+        let rules = check(&draft).config.rules;
+        assert_eq!((rules[0].status, rules[0].action), (None, None));
+        assert_eq!((&rules[0].value, &rules[4].value), (&None, &None));
+    }
+
+    #[test]
+    fn a_status_that_cant_be_read_is_one_fault_at_its_rule() {
+        let mut draft = of(&with_rules());
+        draft_rules::set(&mut draft, "rules.1.status", "4xx");
+        let faults: Vec<_> = check(&draft).problems.into_iter().map(|p| (p.field, p.code)).collect();
+        assert_eq!(faults, [("rules.1.status".to_owned(), "not_a_number".to_owned())]);
+        for (typed, code) in [("99", "out_of_range"), ("70000", "out_of_range"), ("400.5", "not_whole")] {
+            draft_rules::set(&mut draft, "rules.1.status", typed);
+            let faults: Vec<_> = check(&draft).problems.into_iter().map(|p| (p.field, p.code)).collect();
+            assert_eq!(faults, [("rules.1.status".to_owned(), code.to_owned())], "{typed}");
+        }
+    }
+
+    #[test]
+    fn the_servers_faults_of_rules_stand_at_their_fields() {
+        let mut draft = of(&with_rules());
+        draft_rules::set(&mut draft, "rules.0.pointer", "error");
+        draft_rules::set(&mut draft, "rules.1.status", "");
+        let faults: Vec<_> = check(&draft).problems.into_iter().map(|p| (p.field, p.code)).collect();
+        let fault = |field: &str, code: &str| (field.to_owned(), code.to_owned());
+        assert_eq!(faults, [fault("rules.0.pointer", "bad_pointer"), fault("rules.1.pointer", "required")]);
+    }
+
+    #[test]
+    fn moving_a_rule_is_a_change() {
+        let mut draft = of(&with_rules());
+        draft_rules::swap(&mut draft, 1, 2);
+        let moved = check(&draft);
+        assert_eq!(moved.problems, []);
+        let differ = differences(&of(&with_rules()), &of(&moved.config));
+        assert_eq!(differ.iter().map(|(path, ..)| path.as_str()).collect::<Vec<_>>(), ["rules.1", "rules.2"]);
+        assert_eq!((&differ[0].1, &differ[0].2), (&differ[1].2, &differ[1].1));
     }
 
     #[test]

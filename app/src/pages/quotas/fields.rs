@@ -43,7 +43,7 @@ macro_rules! words_of {
 const U32: u64 = u32::MAX as u64;
 
 /// Groups by their key in the catalogue.
-pub(super) const GROUPS: [(&str, &[Field]); 8] = [
+pub(super) const GROUPS: [(&str, &[Field]); 9] = [
     (
         "address",
         &[
@@ -80,6 +80,7 @@ pub(super) const GROUPS: [(&str, &[Field]); 8] = [
         &[
             field("timeout.connect_s", Input::Number),
             field("timeout.first_byte_s", Input::Number),
+            field("timeout.between_bytes_s", Input::Number),
             field("timeout.request_s", Input::Number),
             field("retry.max_retries", Input::Whole(U32)),
             field("retry.base_s", Input::Number),
@@ -118,6 +119,14 @@ pub(super) const GROUPS: [(&str, &[Field]); 8] = [
             field("breaker.probes", Input::Whole(255)),
             field("breaker.window_rule", Input::Switch),
             field("breaker.quick", Input::Switch),
+        ],
+    ),
+    (
+        "ban",
+        &[
+            field("ban.refusals", Input::Whole(U32)),
+            field("ban.after_s", Input::Number),
+            field("ban.hold_s", Input::Number),
         ],
     ),
 ];

@@ -7,7 +7,7 @@ use leptos_router::hooks::use_params_map;
 
 use super::{
     draft::{self, Checked, Draft},
-    extra, fields, graph, inputs, retries, save, versions,
+    draft_rules, drift, extra, fields, graph, inputs, retries, rules, save, try_answer, versions,
 };
 use crate::{
     components::{
@@ -39,7 +39,7 @@ pub(super) struct Form {
     pub(super) checked: Memo<Checked>,
     pub(super) doing: Doing,
     /// Fields that were typed in, by path: before that, no fault is shown at them.
-    touched: RwSignal<BTreeSet<&'static str>>,
+    touched: RwSignal<BTreeSet<String>>,
     /// Saving was tried: all faults are shown.
     pub(super) tried: RwSignal<bool>,
     /// What was loaded, and how the form showed it.
@@ -84,16 +84,35 @@ impl Form {
         self.touch(path);
     }
 
+    /// The same for a rule's field.
+    pub(super) fn edit_rule(self, path: &str, typed: &str) {
+        self.draft.update(|draft| draft_rules::set(draft, path, typed));
+        self.touch(path);
+    }
+
+    /// Rules change places. Their faults are shown from now on, wherever they are then.
+    pub(super) fn rearrange(self, change: impl FnOnce(&mut Draft)) {
+        self.draft.update(change);
+        let paths = self.draft.with_untracked(draft_rules::paths);
+        self.touched.update(|touched| touched.extend(paths));
+        self.forget(|field| field.starts_with("rules"));
+    }
+
     /// From now on this field's faults are shown; what the server said about its old value is over.
-    pub(super) fn touch(self, path: &'static str) {
+    pub(super) fn touch(self, path: &str) {
         self.touched.update(|touched| {
-            touched.insert(path);
+            touched.insert(path.to_owned());
         });
-        let told = |p: &Option<Problem>| p.as_ref().is_some_and(|p| p.fields.iter().any(|f| f.field == path));
+        self.forget(|field| field == path);
+    }
+
+    /// What the server said about these fields is over.
+    fn forget(self, which: impl Fn(&str) -> bool) {
+        let told = |p: &Option<Problem>| p.as_ref().is_some_and(|p| p.fields.iter().any(|f| which(&f.field)));
         if self.doing.problem.with_untracked(told) {
             self.doing.problem.update(|problem| {
                 if let Some(problem) = problem {
-                    problem.fields.retain(|f| f.field != path);
+                    problem.fields.retain(|f| !which(&f.field));
                 }
             });
         }
@@ -109,7 +128,7 @@ impl Form {
     }
 
     /// The fault that is shown at a field, in words.
-    pub(super) fn fault_at(self, path: &'static str) -> Option<String> {
+    pub(super) fn fault_at(self, path: &str) -> Option<String> {
         let shown = self.tried.get() || self.touched.with(|touched| touched.contains(path));
         let fault = shown.then(|| self.faults().into_iter().find(|f| f.field == path)).flatten();
         let fault =
@@ -140,6 +159,7 @@ pub(crate) fn QuotaPage() -> impl IntoView {
         }}
         {loaded.view(move |found| page(loaded, found))}
         {retries::section(name, loaded)}
+        {drift::section(name, loaded)}
         {versions::section(name, loaded)}
     }
 }
@@ -154,6 +174,8 @@ fn page(query: Query<Loaded>, loaded: Loaded) -> AnyView {
             <form class="quota-form" novalidate on:submit=move |event| event.prevent_default()>
                 {form.is_new().then(|| inputs::name(form))}
                 {groups}
+                {rules::panel(form)}
+                {try_answer::panel(form)}
             </form>
             <div class="quota-side">
                 {graph::panel(form)}

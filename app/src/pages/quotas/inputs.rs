@@ -51,9 +51,28 @@ pub(super) fn group(form: Form, key: &'static str, fields: &'static [Field]) -> 
 }
 
 /// The place of a field's fault. It is there from the start, so that what comes into it is read aloud.
-fn fault(form: Form, path: &'static str) -> AnyView {
-    view! { <p class="fault" id=format!("{}-fault", id(path)) role="status">{move || form.fault_at(path)}</p> }
+pub(super) fn fault(form: Form, path: &str) -> AnyView {
+    let of = path.to_owned();
+    view! { <p class="fault" id=format!("{}-fault", id(path)) role="status">{move || form.fault_at(&of)}</p> }
         .into_any()
+}
+
+/// Gives the focus to the first of these elements that can have it.
+pub(super) fn focus(ids: &[String]) {
+    use leptos::wasm_bindgen::JsCast as _;
+    let element = ids
+        .iter()
+        .filter_map(|id| document().get_element_by_id(id))
+        .find(|element| !element.has_attribute("disabled"))
+        .and_then(|element| element.dyn_into::<web_sys::HtmlElement>().ok());
+    if let Some(element) = element {
+        let _ = element.focus();
+    }
+}
+
+/// The same once the page shows what was changed just now.
+pub(super) fn focus_soon(ids: Vec<String>) {
+    request_animation_frame(move || focus(&ids));
 }
 
 fn around(form: Form, path: &'static str, control: AnyView) -> AnyView {

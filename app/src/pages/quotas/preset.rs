@@ -15,7 +15,7 @@ pub(super) fn placeholder(text: &Catalogue, path: &str, draft: &Draft) -> String
     let numbers = preset.numbers();
     match path {
         "timeout.connect_s" => number::show(Preset::CONNECT_S),
-        "timeout.first_byte_s" => draft
+        "timeout.first_byte_s" | "timeout.between_bytes_s" => draft
             .get("timeout.request_s")
             .filter(|t| !t.trim().is_empty())
             .cloned()

@@ -133,12 +133,8 @@ fn sender(form: Form, query: Query<Loaded>) -> Arc<dyn Fn() + Send + Sync> {
 
 /// To the field that has the first fault.
 fn focus(path: &str) {
-    use leptos::wasm_bindgen::JsCast as _;
     let path = if path == "quota" { "quota.requests_per_minute" } else { path };
-    let field = document().get_element_by_id(&inputs::id(path));
-    if let Some(field) = field.and_then(|field| field.dyn_into::<web_sys::HtmlElement>().ok()) {
-        let _ = field.focus();
-    }
+    inputs::focus(&[inputs::id(path)]);
 }
 
 /// Another version is in force by now: the way to it.
