@@ -30,10 +30,10 @@ pub use engines::EnginesText;
 pub use format::{Moment, age_s, whole};
 pub use overview::OverviewText;
 #[cfg(any(feature = "ssr", feature = "desk"))]
-pub use pending::{DecideText, DetailText, PendingText};
+pub use pending::{AttemptsText, DecideText, DetailText, PendingText};
 pub use problems::ProblemsText;
 #[cfg(any(feature = "ssr", feature = "desk"))]
-pub use quotas::{FieldsText, QuotasText, RetriesText};
+pub use quotas::{DriftText, FieldsText, QuotasText, RetriesText, RulesText, TryText};
 #[cfg(any(feature = "ssr", feature = "desk"))]
 pub use replays::ReplaysText;
 #[cfg(any(feature = "ssr", feature = "desk"))]

@@ -1,5 +1,7 @@
 //! The text of one pending record.
 
+use std::borrow::Cow;
+
 /// See the module.
 #[derive(Debug)]
 pub struct DetailText {
@@ -29,7 +31,7 @@ pub struct DetailText {
     pub succeeded: &'static str,
     pub rule: &'static str,
     /// The rule that decided, in words; none where the server's are shown.
-    pub rule_words: fn(&str) -> Option<&'static str>,
+    pub rule_words: fn(&str) -> Option<Cow<'static, str>>,
     pub headers: fn(n: usize) -> String,
     pub header: &'static str,
     pub value: &'static str,

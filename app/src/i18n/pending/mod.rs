@@ -1,9 +1,11 @@
 //! The text of the Pending page.
 
+mod attempts;
 mod decide;
 mod detail;
 mod rules;
 
+pub use attempts::AttemptsText;
 pub use decide::DecideText;
 pub use detail::DetailText;
 
@@ -69,6 +71,7 @@ pub struct PendingText {
     pub key_filter: &'static str,
     pub key_help: &'static str,
     pub key_close: &'static str,
+    pub attempts: AttemptsText,
     pub detail: DetailText,
     pub decide: DecideText,
 }
@@ -133,6 +136,7 @@ pub(super) const EN: PendingText = PendingText {
     key_filter: "filter",
     key_help: "these keys",
     key_close: "close",
+    attempts: attempts::EN,
     detail: detail::EN,
     decide: decide::EN,
 };
@@ -197,6 +201,7 @@ pub(super) const ZH: PendingText = PendingText {
     key_filter: "筛选",
     key_help: "显示按键",
     key_close: "关闭",
+    attempts: attempts::ZH,
     detail: detail::ZH,
     decide: decide::ZH,
 };

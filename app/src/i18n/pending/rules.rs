@@ -4,13 +4,23 @@ mod anthropic_gemini_bedrock;
 mod chinese_providers;
 mod openai_like;
 
+use std::borrow::Cow;
+
 /// English: as the server says it.
-pub(super) fn en(_: &str) -> Option<&'static str> {
+pub(super) fn en(_: &str) -> Option<Cow<'static, str>> {
     None
 }
 
 /// 简体中文.
-pub(super) fn zh(rule: &str) -> Option<&'static str> {
+pub(super) fn zh(rule: &str) -> Option<Cow<'static, str>> {
+    let own = rule.strip_prefix("the upstream's own rule ").and_then(|n| n.parse::<u32>().ok());
+    match own {
+        Some(n) => Some(Cow::Owned(format!("上游自定义规则 {n}"))),
+        None => known(rule).map(Cow::Borrowed),
+    }
+}
+
+fn known(rule: &str) -> Option<&'static str> {
     Some(match rule {
         "200 that calls itself JSON and is not" => "状态 200，自称 JSON 却不是",
         "200 with JSON that ends in the middle" => "状态 200，JSON 中途断开",
@@ -78,4 +88,16 @@ pub(super) fn zh(rule: &str) -> Option<&'static str> {
                 .or_else(|| chinese_providers::zh(rule));
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::zh;
+
+    #[test]
+    fn an_upstreams_own_rule_is_named_by_its_place() {
+        assert_eq!(zh("the upstream's own rule 12").as_deref(), Some("上游自定义规则 12"));
+        assert_eq!(zh("the upstream's own rule").as_deref(), None);
+        assert_eq!(zh("429: too many requests").as_deref(), Some("429：请求过多"));
+    }
 }

@@ -96,9 +96,16 @@ fn more_row(text: &'static Catalogue, more: usize) -> AnyView {
     )
 }
 
-/// Whether an alert is told nowhere else on the page.
+/// Whether an alert is told by no other row.
 const fn untold(alert: &AlertView) -> bool {
-    matches!(alert.kind, AlertKind::Authentication | AlertKind::Timeouts | AlertKind::ContentViolations)
+    matches!(
+        alert.kind,
+        AlertKind::Authentication
+            | AlertKind::Banned
+            | AlertKind::ForeignSpender
+            | AlertKind::Timeouts
+            | AlertKind::ContentViolations
+    )
 }
 
 fn alert_row(text: &'static Catalogue, overview: &Overview, alert: &AlertView) -> AnyView {
@@ -106,7 +113,7 @@ fn alert_row(text: &'static Catalogue, overview: &Overview, alert: &AlertView) -
     let (edge, tone) = if alert.critical { ("todo bad-edge", Tone::Bad) } else { ("todo near-edge", Tone::Near) };
     let upstream = alert.upstream.clone().unwrap_or_default();
     let link = match alert.kind {
-        AlertKind::Authentication => {
+        AlertKind::Authentication | AlertKind::Banned | AlertKind::ForeignSpender => {
             view! { <a class="button" href=paths::quota(&upstream)>{o.look_at_quota}</a> }.into_any()
         }
         AlertKind::ContentViolations => {

@@ -60,6 +60,9 @@ pub(crate) fn card(
             </div>
             {band_meter(text, upstream.utilisation, upstream.band, tone)}
             <dl class="facts">{facts(text, now, upstream, held)}</dl>
+            {upstream.foreign.filter(|n| *n > 0).map(|n| {
+                view! { <p class="foreign">{state(Tone::Near, o.foreign)} " " <span class="muted">{(o.foreign_n)(&text.number(n), n)}</span></p> }
+            })}
         </article>
     }
     .into_any()

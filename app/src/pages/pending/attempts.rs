@@ -1,16 +1,16 @@
-//! Every call that was made for a record, in order.
+//! Every call that was made for a record, in order: how it ended, and what became of the record then.
 
 use leptos::prelude::*;
 
-use super::desk::Desk;
+use super::{desk::Desk, parts};
 use crate::{
     components::{
         state::{Tone, class_badge, state},
         time::{Show, time},
     },
-    i18n::DetailText,
+    i18n::{Catalogue, DetailText},
     markup::view,
-    model::Attempt,
+    model::{Attempt, AttemptAnswer, Then},
 };
 
 pub(super) fn view(desk: Desk, attempts: &[Attempt]) -> AnyView {
@@ -45,6 +45,7 @@ fn line(desk: Desk, attempt: &Attempt) -> AnyView {
                 <b>{(t.attempt)(attempt.number)}</b>
                 {outcome}
                 {answer.map(|answer| view! { <code>{answer}</code> })}
+                {attempt.broken.map(|how| view! { <span>{(text.pending.attempts.broken)(how)}</span> })}
                 <span class="spring"></span>
                 <span class="muted">{time(attempt.at, Show::Full)}</span>
             </div>
@@ -53,6 +54,8 @@ fn line(desk: Desk, attempt: &Attempt) -> AnyView {
                 {took} " · " {(t.waited)(&text.millis(attempt.waited_ms))}
                 {attempt.rule.clone().map(|rule| rule_view(t, rule))}
             </p>
+            {attempt.then.map(|then| then_view(text, then))}
+            {attempt.answer.as_ref().map(|answer| answer_view(text, attempt.number, answer))}
         </li>
     }
     .into_any()
@@ -60,8 +63,48 @@ fn line(desk: Desk, attempt: &Attempt) -> AnyView {
 
 fn rule_view(t: &'static DetailText, rule: String) -> AnyView {
     let words = match (t.rule_words)(&rule) {
-        Some(words) => view! { <span class="said">{words}</span> },
+        Some(words) => view! { <span class="said">{words.into_owned()}</span> },
         None => view! { <span class="said" lang="en">{rule}</span> },
     };
     view! { <span>" · " {t.rule} ": " {words}</span> }.into_any()
+}
+
+/// What became of the record, and why.
+fn then_view(text: &Catalogue, then: Then) -> AnyView {
+    let t = &text.pending.attempts;
+    let wait = then.wait_ms.map(|ms| text.millis(ms));
+    view! { <p class="then">{(t.then)(then.what, wait.as_deref(), (t.why)(then.why))}</p> }.into_any()
+}
+
+/// The answer as it was kept: folded, and as text alone.
+fn answer_view(text: &'static Catalogue, attempt: u32, answer: &AttemptAnswer) -> AnyView {
+    let t = &text.pending.attempts;
+    let title = (t.answer)(attempt, &text.bytes(answer.body_bytes));
+    let headers = if answer.headers.is_empty() {
+        view! { <p class="muted">{t.no_headers}</p> }.into_any()
+    } else {
+        parts::header_table(text, &answer.headers)
+    };
+    let body = if answer.body.is_empty() {
+        view! { <p class="muted">{t.no_body}</p> }.into_any()
+    } else {
+        view! {
+            <pre class="payload" tabindex="0" role="region" aria-label=title.clone()>
+                <code>{answer.body.clone()}</code>
+            </pre>
+        }
+        .into_any()
+    };
+    let cut = answer.cut.then(|| (t.cut)(&text.bytes(answer.body_bytes)));
+    let odd = answer.body.contains('\u{fffd}').then_some(t.not_utf8);
+    view! {
+        <details>
+            <summary>{title}</summary>
+            {headers}
+            {body}
+            {cut.map(|words| view! { <p class="muted">{words}</p> })}
+            {odd.map(|words| view! { <p class="muted">{words}</p> })}
+        </details>
+    }
+    .into_any()
 }

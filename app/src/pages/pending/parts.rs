@@ -8,6 +8,7 @@ use crate::{
         copy::{Command, as_curl, curl},
         time::{Show, ago, time},
     },
+    i18n::Catalogue,
     markup::view,
     model::{Disposition, PendingDetail, ReplayRequest},
     paths,
@@ -100,24 +101,33 @@ pub(super) fn facts(desk: Desk, detail: &PendingDetail) -> AnyView {
 
 pub(super) fn headers(desk: Desk, headers: &[(String, String)]) -> AnyView {
     let t = &desk.text.pending.detail;
+    view! {
+        <details>
+            <summary>{(t.headers)(headers.len())}</summary>
+            <p class="muted">{t.headers_why}</p>
+            {header_table(desk.text, headers)}
+        </details>
+    }
+    .into_any()
+}
+
+/// Headers with their values.
+pub(super) fn header_table(text: &Catalogue, headers: &[(String, String)]) -> AnyView {
+    let t = &text.pending.detail;
     let rows = headers
         .iter()
         .map(|(name, value)| view! { <tr><th scope="row"><code>{name.clone()}</code></th><td><code>{value.clone()}</code></td></tr> })
         .collect_view();
     view! {
-        <details>
-            <summary>{(t.headers)(headers.len())}</summary>
-            <p class="muted">{t.headers_why}</p>
-            <table class="headers">
-                <thead class="hidden">
-                    <tr>
-                        <th scope="col">{t.header}</th>
-                        <th scope="col">{t.value}</th>
-                    </tr>
-                </thead>
-                <tbody>{rows}</tbody>
-            </table>
-        </details>
+        <table class="headers">
+            <thead class="hidden">
+                <tr>
+                    <th scope="col">{t.header}</th>
+                    <th scope="col">{t.value}</th>
+                </tr>
+            </thead>
+            <tbody>{rows}</tbody>
+        </table>
     }
     .into_any()
 }
