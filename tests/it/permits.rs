@@ -69,7 +69,7 @@ async fn a_permit_that_is_given_back_costs_nothing() {
 }
 
 #[tokio::test]
-async fn a_lease_expires_once_and_frees_its_slot() {
+async fn case_25_a_lease_whose_worker_died_expires_once_and_frees_its_slot() {
     let app = penstock("quota = { concurrency = 1 }").await;
     let lost = acquire(&app, json!({ "lease_s": 0.5 })).await.expect(201);
     // Nobody settles it; the next caller gets the slot at its end.

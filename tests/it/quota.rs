@@ -1,7 +1,9 @@
 //! Many callers, one quota: what the upstream sees must hold whatever the callers do.
 
+mod banned;
 mod breaker;
 mod calibrated;
+mod foreign;
 mod limits;
 mod restart;
 

@@ -22,10 +22,11 @@ async fn everything_happened() -> Penstock {
         "profile = \"openai\"\n{ROOMY}\n{NO_BREAKER}\nretry = {{ base_s = 0.01, jitter = \"none\" }}\non_unknown = \"retry\""
     );
     let app = Penstock::start(&upstream_toml("up", &sim.base_url(), &rest)).await;
-    let few_left = Answer::json(200, &json!({})).header("x-ratelimit-remaining-requests", "3");
-    sim.script([few_left, Answer::status(429), Answer::status(503), Answer::usual()]);
+    // Few are left, and between two calls somebody else spends.
+    let left = |n: &str| Answer::json(200, &json!({})).header("x-ratelimit-remaining-requests", n);
+    sim.script([left("40"), left("30"), Answer::status(429), Answer::status(503), Answer::usual()]);
     sim.script([Answer::drop_connection(), Answer::usual(), Answer::status(400)]);
-    for expected in [200, 200, 200, 400] {
+    for expected in [200, 200, 200, 200, 400] {
         assert_eq!(app.api().get("/gw/up/x").await.status, expected);
     }
     app.api().post("/api/v1/breakers/up/trip", &json!({"reason": "test", "for_s": 600})).await.expect(200);

@@ -61,6 +61,45 @@ async fn put_off(profile: &str, refusal: Vec<u8>) -> f64 {
     .await
 }
 
+/// The pause after a refusal with these headers, with a backoff of 0.3 s for a 429, and how many attempts the caller is told of.
+async fn pause_after(profile: &str, headers: &str) -> (Duration, String) {
+    let refusal = answer(&format!("429 Too Many Requests{headers}"), "");
+    let rest = "retry = { base_s = 0.15, max_retries = 3, jitter = \"none\" }";
+    let (wire, app) = before(profile, vec![refusal, fine()], rest).await;
+    let (status, attempts, _) = call(&app).await;
+    assert_eq!(status, 200, "{headers:?}");
+    (wire.gap(), attempts)
+}
+
+/// As if absent: our own backoff, never at once, never for long.
+async fn is_as_if_absent(profile: &str, headers: &[&str]) {
+    for headers in headers {
+        let (pause, attempts) = pause_after(profile, headers).await;
+        assert!((300..5_000).contains(&pause.as_millis()), "{headers:?}: {pause:?}");
+        assert_eq!(attempts, "2", "{headers:?}");
+    }
+}
+
+#[tokio::test]
+async fn case_01_pi_9571_a_date_that_is_none_is_as_if_absent() {
+    is_as_if_absent("generic", &["\nRetry-After: Zun, 99 Foo", "\nRetry-After: Mon, 31 Nov 2026 99:00:00 GMT"]).await;
+}
+
+#[tokio::test]
+async fn case_02_pydantic_ai_7065_a_negative_wait_is_as_if_absent() {
+    is_as_if_absent("openai", &["\nRetry-After: -1", "\nretry-after-ms: -1", "\nRetry-After: -1\nretry-after-ms: -1"])
+        .await;
+}
+
+#[tokio::test]
+async fn case_03_vane_518_what_is_no_number_of_seconds_is_as_if_absent_and_counts_right() {
+    is_as_if_absent(
+        "openai",
+        &["\nRetry-After: nan", "\nRetry-After: 1e999", "\nretry-after-ms: inf", "\nRetry-After: 0"],
+    )
+    .await;
+}
+
 #[tokio::test]
 async fn case_05_posthog_104332_no_attempt_starts_after_the_budget() {
     // 1.2 s in place of 90: the next delay would end after it. A 429 waits twice the base at first.

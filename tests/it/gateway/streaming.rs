@@ -153,3 +153,34 @@ async fn max_body_bytes_holds_below_retry_body_bytes_too() {
     assert!(answer.starts_with(b"HTTP/1.1 413"), "{}", String::from_utf8_lossy(&answer));
     assert_eq!(sim.total(), 0);
 }
+
+#[tokio::test]
+async fn a_stream_that_breaks_before_its_first_word_is_tried_again_where_that_is_allowed_and_else_answered() {
+    let begun =
+        Answer::status(200).header("content-type", "text/event-stream").piece(Duration::ZERO, ": keep-alive\n\n").cut();
+    for (policy, status, calls) in [("on_unknown = \"retry\"", 200, 2), ("on_unknown = \"park\"", 502, 1)] {
+        let sim = sim_upstream().await;
+        let quick = "retry = { base_s = 0.02, max_retries = 2, jitter = \"none\" }";
+        let config = format!("profile = \"openai\"\n{ROOMY}\n{NO_BREAKER}\n{quick}\n{policy}");
+        let app = Penstock::start(&upstream_toml("up", &sim.base_url(), &config)).await;
+        sim.script([begun.clone()]);
+        let told = app.api().post("/gw/up/x", &serde_json::json!({})).await;
+        assert_eq!((told.status, sim.total()), (status, calls), "{policy}: {}", told.text());
+    }
+}
+
+#[tokio::test]
+async fn pieces_that_are_sent_apart_come_apart() {
+    // Without TCP_NODELAY the second of two small pieces waits until the first was acknowledged, some 40 ms later.
+    let sim = sim_upstream().await;
+    let app = Penstock::start(&upstream_toml("up", &sim.base_url(), ROOMY)).await;
+    let piece = |answer: Answer, n: u64| answer.piece(Duration::from_millis(5), format!("data: {n}\n\n"));
+    sim.script([(0..200).fold(Answer::status(200).header("content-type", "text/event-stream"), piece)]);
+    let answer = app.api().request(Method::POST, "/gw/up/x").body("{}").send().await.unwrap();
+    let (mut stream, mut reads) = (answer.bytes_stream(), 0);
+    while let Some(chunk) = stream.next().await {
+        chunk.unwrap();
+        reads += 1;
+    }
+    assert!(reads > 120, "200 pieces came in {reads}");
+}
