@@ -5,6 +5,7 @@ mod build;
 mod console;
 mod demo;
 mod docs;
+mod fuzz;
 mod hash;
 mod lint;
 mod process;
@@ -42,6 +43,8 @@ enum Command {
     Test(test::Args),
     /// Build, then measure one thing and print its figure last
     Bench(bench::Args),
+    /// Look for bytes that break the parsers of answers and requests
+    Fuzz(fuzz::Args),
     /// Check format, clippy (native and WebAssembly), licenses, bans and sources
     Lint,
     /// Write the parts of the documentation that are made from the program's types
@@ -58,6 +61,7 @@ fn main() -> ExitCode {
         Command::Demo(args) => demo::run(&args),
         Command::Test(args) => test::run(&args),
         Command::Bench(args) => bench::run(&args),
+        Command::Fuzz(args) => fuzz::run(&args),
         Command::Lint => lint::run(),
         Command::Docs => docs::run(),
         Command::Shots => shots::run(),

@@ -69,9 +69,12 @@ fn rust(fast: bool) -> Result<Outcome> {
     counted("Rust tests", command, report)
 }
 
-/// The examples in the limiter's documentation.
+/// The examples in the documentation of what others use.
 fn examples() -> Result<Outcome> {
-    printed("Documentation examples", cargo(&["test", "--doc", "-p", "penstock-limiter"]))
+    let libraries = ["-p", "penstock-limiter", "-p", "penstock-app", "--features", "penstock-app/ssr"];
+    let mut command = cargo(&["test", "--doc"]);
+    command.args(libraries);
+    printed("Documentation examples", command)
 }
 
 /// What threads share without a lock, in every order in which they can meet.
