@@ -73,7 +73,7 @@ test('from a burst of failures to a finished replay, by mouse', async ({ page, h
     await expect(record).toContainText('fme-1');
     await expect(record.locator('.attempts li')).toHaveCount(1);
     await record.locator('summary', { hasText: 'Payload' }).click();
-    await expect(record.locator('pre.payload')).toContainText('"tile":');
+    await expect(record.locator('pre.payload[aria-label^="Payload"]')).toContainText('"tile":');
     await record.getByRole('link', { name: 'Back to the list' }).click();
     await expect(record).toBeHidden();
   });

@@ -48,7 +48,7 @@ test('pending shows rows and facets, filters by a form, and opens a record', asy
   await expect(record).toContainText('Attempt 1');
   await expect(record).toContainText('content_policy_violation');
   await record.locator('summary', { hasText: 'Payload' }).click();
-  await expect(record.locator('pre.payload')).toContainText('"n":');
+  await expect(record.locator('pre.payload[aria-label^="Payload"]')).toContainText('"n":');
   await record.getByRole('link', { name: 'Back to the list' }).click();
   await expect(page).toHaveURL(/\/pending\?error_class/);
 });
