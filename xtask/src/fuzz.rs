@@ -1,6 +1,8 @@
 //! `cargo xtask fuzz`: looks for bytes that break what reads an upstream's answers and callers' requests. What it finds worth keeping
 //! stays in `server/fuzz/corpus` and is replayed by every test run.
 
+use std::fs;
+
 use anyhow::{Result, bail};
 
 use crate::process::{self, cargo};
@@ -40,21 +42,35 @@ pub fn run(args: &Args) -> Result<()> {
 
 fn fuzz(minimise: bool, target: &str, longest: u32, seconds: u64) -> Result<()> {
     let folder = workspace::root().join("server/fuzz");
-    let (folder, built) = (folder.display().to_string(), workspace::target().join("fuzz").display().to_string());
-    let what = if minimise { "cmin" } else { "run" };
-    let mut command = cargo(&["fuzz", what, "-s", "none", "--fuzz-dir", &folder, "--target-dir", &built, target, "--"]);
+    let corpus = folder.join("corpus").join(target);
+    let mut command = cargo(&["fuzz", "run", "-s", "none", "--fuzz-dir"]);
     // The instrumentation is one of the compiler's unstable options; the compiler itself stays the stable one.
     command.env("RUSTC_BOOTSTRAP", "1");
-    command.args([format!("-max_len={longest}"), "-rss_limit_mb=512".to_owned(), "-malloc_limit_mb=128".to_owned()]);
+    command.arg(&folder).arg("--target-dir").arg(workspace::target().join("fuzz")).arg(target);
+    let limits = [format!("-max_len={longest}"), "-rss_limit_mb=512".to_owned(), "-malloc_limit_mb=128".to_owned()];
     if !minimise {
+        command.arg(&corpus).arg("--").args(limits);
         command.args([
             format!("-max_total_time={seconds}"),
             "-timeout=5".to_owned(),
             "-print_final_stats=1".to_owned(),
         ]);
+        let hint = "The input that broke it lies in server/fuzz/artifacts; mend the kind, and keep it as a test.";
+        return process::run(&mut command, hint);
     }
-    process::run(
-        &mut command,
-        "The input that broke it lies in server/fuzz/artifacts; mend the kind, and keep it as a test.",
-    )
+    let fewer = workspace::target().join("fuzz/fewer").join(target);
+    if fewer.exists() {
+        fs::remove_dir_all(&fewer)?;
+    }
+    fs::create_dir_all(&fewer)?;
+    // What is reached counts, not how often.
+    command.arg(&fewer).arg(&corpus).arg("--").args(limits).args(["-set_cover_merge=1", "-use_counters=0"]);
+    process::run(&mut command, "The corpus is as it was.")?;
+    fs::remove_dir_all(&corpus)?;
+    fs::create_dir_all(&corpus)?;
+    for input in fs::read_dir(&fewer)? {
+        let input = input?;
+        fs::copy(input.path(), corpus.join(input.file_name()))?;
+    }
+    Ok(())
 }

@@ -25,11 +25,12 @@ use crate::{
         counter, headers,
         inflight::{InFlight, millis},
         record::{RESULT_CUT, verdict_of},
-        send::{self, Break},
+        secrets::Secrets,
+        send::{self, Break, Limit},
     },
     retry::{History, Step, Work, next_step},
     state::App,
-    store::attempts::NewAttempt,
+    store::{answers::KeptAnswer, attempts::NewAttempt},
 };
 
 struct Live<'a> {
@@ -41,6 +42,9 @@ struct Live<'a> {
     held: Duration,
     waited: Duration,
 }
+
+/// An answer's head, with its body to come.
+type Answered = Response<hyper::body::Incoming>;
 
 /// An upstream's answer: status, headers, body.
 type FromUpstream = (StatusCode, http::HeaderMap, Bytes);
@@ -189,66 +193,92 @@ impl Live<'_> {
         };
         let body = self.asked.body.as_deref().unwrap_or_default();
         flight.answered(response.headers(), || counter::of(&settings, &self.asked.arrived.call, body));
-        let status = response.status();
-        let at = app.clock.wall().to_utc().into();
-        if send::is_good(status) {
-            let mut inspector = Inspector::new(settings.reading.clone(), status, response.headers(), at);
-            if self.asked.arrived.call.method == Method::HEAD {
-                inspector.expect_no_body();
-            }
-            let (head, mut body) = response.into_parts();
-            let mut ahead = Ahead::default();
-            if inspector.is_stream() && self.asked.body.is_some() {
-                ahead = Ahead::look(&mut body, &mut inspector).await;
-                if self.would_mend(&inspector, &ahead) {
-                    let complete = !ahead.broke;
-                    return self.failed_early(flight, inspector, complete, (status, &head.headers), number);
-                }
-            }
-            let trace = Trace { attempts: self.attempts.len() + 1, ..self.trace() };
-            let length = head.headers.get(http::header::CONTENT_LENGTH).cloned();
-            let mut out_headers = headers::stripped_for_caller(head.headers);
-            // The body goes on byte for byte, so its length holds; and if it is cut off, the caller notices.
-            // Where the upstream also said "chunked", only the chunks tell (RFC 9112, 6.3).
-            if let Some(length) = length.filter(|_| body.size_hint().exact().is_some()) {
-                out_headers.insert(http::header::CONTENT_LENGTH, length);
-            }
-            let attempts = std::mem::take(&mut self.attempts);
-            let after =
-                Afterwards { app: app.clone(), asked: self.asked.clone(), attempts, headers: out_headers.clone() };
-            trace.put(&mut out_headers);
-            let patience = settings.policy.timeouts.between_bytes;
-            let passing = Passing::new(status, ahead, body, flight, inspector, patience, after);
-            let mut out = Response::new(Body::new(passing));
-            *out.status_mut() = status;
-            *out.headers_mut() = out_headers;
-            return Attempted::Passing(Box::new(out));
+        if send::is_good(response.status()) {
+            self.pass_on(flight, response, number).await
+        } else {
+            self.refused(flight, response, total, number).await
         }
-        let from_upstream = response.headers().clone();
+    }
+
+    /// A good answer goes on as it comes, unless it is a stream that failed before it said anything.
+    async fn pass_on(&mut self, flight: InFlight, response: Answered, number: u64) -> Attempted {
+        let (app, settings) = (self.app, self.asked.arrived.settings.clone());
+        let (status, at) = (response.status(), app.clock.wall().to_utc().into());
+        let mut inspector = Inspector::new(&settings.reading, status, response.headers(), at);
+        if self.asked.arrived.call.method == Method::HEAD {
+            inspector.expect_no_body();
+        }
+        let (head, mut body) = response.into_parts();
+        let mut ahead = Ahead::default();
+        if inspector.is_stream() && self.asked.body.is_some() {
+            ahead = Ahead::look(&mut body, &mut inspector).await;
+            if self.would_mend(&inspector, &ahead) {
+                return self.failed_early(flight, inspector, &ahead, (status, &head.headers), number);
+            }
+        }
+        let trace = Trace { attempts: self.attempts.len() + 1, ..self.trace() };
+        let length = head.headers.get(http::header::CONTENT_LENGTH).cloned();
+        let mut out_headers = headers::stripped_for_caller(head.headers);
+        // The body goes on byte for byte, so its length holds; and if it is cut off, the caller notices.
+        // Where the upstream also said "chunked", only the chunks tell (RFC 9112, 6.3).
+        if let Some(length) = length.filter(|_| body.size_hint().exact().is_some()) {
+            out_headers.insert(http::header::CONTENT_LENGTH, length);
+        }
+        let attempts = std::mem::take(&mut self.attempts);
+        let after = Afterwards { app: app.clone(), asked: self.asked.clone(), attempts, headers: out_headers.clone() };
+        trace.put(&mut out_headers);
+        let patience = settings.policy.timeouts.between_bytes;
+        let passing = Passing::new(status, ahead, body, flight, inspector, patience, after);
+        let mut out = Response::new(Body::new(passing));
+        *out.status_mut() = status;
+        *out.headers_mut() = out_headers;
+        Attempted::Passing(Box::new(out))
+    }
+
+    /// A refusal is read whole before anything goes on: another attempt may follow.
+    async fn refused(&mut self, flight: InFlight, response: Answered, total: Limit, number: u64) -> Attempted {
+        let (app, settings) = (self.app, self.asked.arrived.settings.clone());
+        let (status, at) = (response.status(), app.clock.wall().to_utc().into());
+        let mut from_upstream = response.headers().clone();
         let left = total.after(app.clock.now().since(flight.started()));
         let between = settings.policy.timeouts.between_bytes;
         let read = send::body(response, app.limits.result_body_bytes, between, left).await;
         let seen = Answer { status, headers: &from_upstream, body: &read.bytes, complete: read.whole, at };
-        let mut verdict = verdict_of(&settings.reading, &seen, read.broken);
-        let secrets = self.asked.secrets();
-        if let Verdict::Failure(failure) = &mut verdict {
-            secrets.hide_in(failure);
-        }
-        let mut made = flight.end(&verdict, Some(status.as_u16()), number);
+        let verdict = verdict_of(&settings.reading, &seen, read.broken);
         let stored = headers::answer_for_store(&from_upstream);
-        made.answer = Some(secrets.kept_packed(stored, &read.bytes, !read.whole, app.limits.attempt_body_bytes));
-        count_retry(app, &self.asked.arrived.upstream.name, &self.attempts, verdict.failure().is_none());
-        self.attempts.push(made);
-        let mut from_upstream = from_upstream;
+        let most = app.limits.attempt_body_bytes;
+        let kept = |secrets: &Secrets| secrets.kept_packed(stored, &read.bytes, !read.whole, most);
+        let verdict = self.ended(flight, verdict, status, number, kept);
         if !read.whole {
             from_upstream.insert(RESULT_CUT, http::HeaderValue::from_static("true"));
         }
-        let answer = Some((status, from_upstream, read.bytes));
+        let answer = Some((status, from_upstream, read.bytes.clone()));
         match verdict {
             Verdict::Failure(failure) => Attempted::Failed(Box::new(Failed { failure, answer, callers_body: false })),
             // Not reached: what is not good is a failure. Should a profile say otherwise, the caller gets the answer as it is.
             Verdict::Success { .. } => Attempted::Passing(Box::new(Self::as_answered(answer, self.trace()))),
         }
+    }
+
+    /// Settles an attempt whose answer stays here, and notes it with what is kept of that answer. The failure's words come back
+    /// without secrets.
+    fn ended(
+        &mut self,
+        flight: InFlight,
+        mut verdict: Verdict,
+        status: StatusCode,
+        number: u64,
+        kept: impl FnOnce(&Secrets) -> KeptAnswer,
+    ) -> Verdict {
+        let secrets = self.asked.secrets();
+        if let Verdict::Failure(failure) = &mut verdict {
+            secrets.hide_in(failure);
+        }
+        let mut made = flight.end(&verdict, Some(status.as_u16()), number);
+        made.answer = Some(kept(&secrets));
+        count_retry(self.app, &self.asked.arrived.upstream.name, &self.attempts, verdict.failure().is_none());
+        self.attempts.push(made);
+        verdict
     }
 
     /// Whether a stream has failed before any of the answer came, and another attempt would be made in time (case 18); or it broke
@@ -268,22 +298,15 @@ impl Live<'_> {
         &mut self,
         flight: InFlight,
         inspector: Inspector,
-        complete: bool,
+        ahead: &Ahead,
         (status, from_upstream): (StatusCode, &http::HeaderMap),
         number: u64,
     ) -> Attempted {
-        let (mut verdict, evidence) = inspector.finish_with_evidence(complete);
-        let secrets = self.asked.secrets();
-        if let Verdict::Failure(failure) = &mut verdict {
-            secrets.hide_in(failure);
-        }
-        let mut made = flight.end(&verdict, Some(status.as_u16()), number);
+        let (verdict, evidence) = inspector.finish_with_evidence(!ahead.broke);
         let stored = headers::answer_for_store(from_upstream);
         let most = self.app.limits.attempt_body_bytes;
-        made.answer = Some(secrets.kept(stored, evidence.bytes.into(), evidence.cut, most));
-        count_retry(self.app, &self.asked.arrived.upstream.name, &self.attempts, verdict.failure().is_none());
-        self.attempts.push(made);
-        match verdict {
+        let kept = |secrets: &Secrets| secrets.kept(stored, evidence.bytes.into(), evidence.cut, most);
+        match self.ended(flight, verdict, status, number, kept) {
             Verdict::Failure(failure) => {
                 Attempted::Failed(Box::new(Failed { failure, answer: None, callers_body: false }))
             }
