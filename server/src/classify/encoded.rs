@@ -174,6 +174,11 @@ impl Take for Kept {
     }
 }
 
+/// Whether [`readable`] unpacks a body with these headers, so that its coding is no longer true of what it gives.
+pub fn is_unpacked(headers: &HeaderMap) -> bool {
+    Coding::of(headers).is_some()
+}
+
 /// A body as people read it: unpacked as far as it can be, at most so many bytes of it. As it came where its coding is unknown.
 pub fn readable(headers: &HeaderMap, body: &[u8], most: usize) -> Vec<u8> {
     let kept = Kept { bytes: Vec::new(), most };

@@ -31,14 +31,12 @@ pub struct Inspector {
     unpacker: Option<Unpacker<Look>>,
     /// Bytes came that are more than white space, packed or not.
     any: bool,
-    is_stream: bool,
     bodiless: bool,
     reading: Reading,
 }
 
 /// What looks at the unpacked bytes.
 struct Look {
-    rules: &'static dyn Rules,
     reading: Reading,
     status: u16,
     body: Body,
@@ -59,7 +57,7 @@ impl Take for Look {
     fn take(&mut self, bytes: &[u8]) {
         match &mut self.body {
             Body::Events { events, seen } => {
-                events.feed(bytes, &mut |event| look_at(self.rules, &self.reading, self.status, &event, seen));
+                events.feed(bytes, &mut |event| look_at(&self.reading, self.status, &event, seen));
             }
             Body::Whole { kept, tail, too_large } => {
                 let (head, rest) = bytes.split_at(bytes.len().min(KEPT.saturating_sub(kept.len())));
@@ -83,7 +81,7 @@ pub struct Evidence {
 }
 
 /// One event: the operator's own rules first, then the profile's. The one that tells of a failure is kept.
-fn look_at(rules: &dyn Rules, reading: &Reading, status: u16, event: &Event<'_>, seen: &mut Seen) {
+fn look_at(reading: &Reading, status: u16, event: &Event<'_>, seen: &mut Seen) {
     let failed_before = seen.failure.is_some();
     if reading.looks_into_bodies() && !failed_before {
         let json = event.data.map(fields::read);
@@ -92,7 +90,7 @@ fn look_at(rules: &dyn Rules, reading: &Reading, status: u16, event: &Event<'_>,
             seen.fail(failure);
         }
     }
-    rules.event(event, seen);
+    reading.rules().event(event, seen);
     if !failed_before && seen.failure.is_some() {
         seen.evidence = event.data.unwrap_or_default().to_vec();
     }
@@ -102,8 +100,7 @@ impl Inspector {
     /// Begins with the answer's head, which came at `at` by the local clock.
     pub fn new(reading: impl Into<Reading>, status: StatusCode, headers: &HeaderMap, at: SystemTime) -> Self {
         let reading = reading.into();
-        let rules = reading.rules();
-        let head = Head::new(rules, status, headers, at);
+        let head = Head::new(reading.rules(), status, headers, at);
         let is_stream = head.content == Content::Events;
         let body = if is_stream {
             Body::Events { events: Events::default(), seen: Box::default() }
@@ -111,11 +108,11 @@ impl Inspector {
             Body::Whole { kept: Vec::new(), tail: Vec::new(), too_large: false }
         };
         let is_read = is_stream || matches!(head.content, Content::Json { .. });
-        let look = Look { rules, reading: reading.clone(), status: head.status, body };
+        let look = Look { reading: reading.clone(), status: head.status, body };
         let unpacker = head.coding.filter(|_| is_read).map(|coding| Unpacker::new(coding, look));
         // RFC 9110, 15.3.5 and 15.4.5.
         let bodiless = matches!(head.status, 204 | 205 | 304);
-        Self { head, unpacker, any: false, is_stream, bodiless, reading }
+        Self { head, unpacker, any: false, bodiless, reading }
     }
 
     /// Looks at the next bytes.
@@ -150,8 +147,8 @@ impl Inspector {
     }
 
     /// Whether it is an event stream.
-    pub const fn is_stream(&self) -> bool {
-        self.is_stream
+    pub fn is_stream(&self) -> bool {
+        self.head.content == Content::Events
     }
 
     /// No body is to come: it answers a HEAD.
@@ -218,7 +215,7 @@ impl Inspector {
             Some(Body::Events { mut events, mut seen }) => {
                 if ending == Ending::Whole {
                     let status = self.head.status;
-                    events.finish(&mut |event| look_at(rules, &self.reading, status, &event, &mut seen));
+                    events.finish(&mut |event| look_at(&self.reading, status, &event, &mut seen));
                 }
                 let usage = seen.usage;
                 let evidence = Evidence { bytes: std::mem::take(&mut seen.evidence), cut: true };

@@ -38,7 +38,7 @@ mod usage;
 pub use answer::{Answer, classify};
 pub use app::model::upstream::Profile;
 pub use broken::{Broken, broken};
-pub use encoded::readable;
+pub use encoded::{is_unpacked, readable};
 pub use estimate::estimate;
 pub use failure::{Failure, Retryable, Verdict};
 pub use inspector::{Evidence, Inspector};

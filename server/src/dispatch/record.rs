@@ -22,6 +22,7 @@ use crate::{
     state::App,
     store::{
         StoreError,
+        answers::KeptAnswer,
         attempts::{NewAttempt, Next},
         records::{StoredRecord, Workload},
         results::NewResult,
@@ -170,8 +171,10 @@ async fn attempt(
         let secrets = Secrets::of(&settings, &call);
         secrets.hide_in(failure);
         let limits = app.limits;
-        kept = answer.as_ref().map(|a| secrets.kept_packed(a.headers.clone(), &a.body, cut, limits.attempt_body_bytes));
-        answer = answer.map(|answer| failed_result(&secrets, answer, cut, limits.failure_body_bytes));
+        let most = limits.failure_body_bytes.max(limits.attempt_body_bytes);
+        let hidden = answer.map(|a| (a.status, secrets.kept_packed(a.headers, &a.body, cut, most)));
+        kept = hidden.as_ref().map(|(_, answer)| answer.at_most(limits.attempt_body_bytes));
+        answer = hidden.map(|(status, answer)| failed_result(status, answer.at_most(limits.failure_body_bytes)));
     }
     let mut made = flight.end(&verdict, status, id.as_i64().unsigned_abs());
     if let Some(before) = record.error_class {
@@ -194,19 +197,15 @@ fn call_of(app: &App, settings: &Settings, record: &StoredRecord) -> Option<Call
     })
 }
 
-/// A failed answer as it is kept with its record: with its secrets hidden, unpacked where that was needed to find them.
-fn failed_result(secrets: &Secrets, answer: NewResult, cut: bool, most: usize) -> NewResult {
-    let is_packed = |(name, _): &(String, String)| name == "content-encoding";
-    let packed = answer.headers.iter().any(is_packed);
-    let kept = secrets.kept_packed(answer.headers, &answer.body, cut, most);
+/// A failed answer as it stands with its record: unpacked, its secrets hidden.
+fn failed_result(status: u16, kept: KeptAnswer) -> NewResult {
     let mut headers = kept.headers;
-    if packed {
-        headers.retain(|header| !is_packed(header));
-    }
-    if kept.cut && !headers.iter().any(|(name, _)| name == RESULT_CUT) {
+    let unpacked = classify::is_unpacked(&headers::from_store(&headers));
+    headers.retain(|(name, _)| name != RESULT_CUT && !(unpacked && name == "content-encoding"));
+    if kept.cut {
         headers.push((RESULT_CUT.to_owned(), "true".to_owned()));
     }
-    NewResult { status: answer.status, headers, body: kept.body }
+    NewResult { status, headers, body: kept.body }
 }
 
 /// Marks an answer of which only the beginning is there.

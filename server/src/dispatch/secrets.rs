@@ -142,11 +142,8 @@ impl Secrets {
 
     /// The same of a body that is unpacked already. Hidden first, cut then.
     pub fn kept(&self, headers: StoredHeaders, body: Bytes, cut: bool, most: usize) -> KeptAnswer {
-        let mut body = if cut { self.hide_cut(body) } else { self.hide(body) };
-        let cut = cut || body.len() > most;
-        body.truncate(most);
-        // Bytes of a larger buffer would keep all of it.
-        KeptAnswer { headers: self.hide_in_headers(headers), body: Bytes::copy_from_slice(&body), cut }
+        let body = if cut { self.hide_cut(body) } else { self.hide(body) };
+        KeptAnswer { headers: self.hide_in_headers(headers), body, cut }.at_most(most)
     }
 
     /// The same in a failure's words.

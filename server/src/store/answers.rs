@@ -25,6 +25,20 @@ pub struct KeptAnswer {
     pub cut: bool,
 }
 
+impl KeptAnswer {
+    /// The same, at most so many bytes of its body.
+    #[must_use]
+    pub fn at_most(&self, most: usize) -> Self {
+        let kept = self.body.get(..most).unwrap_or(&self.body);
+        // Bytes of a larger buffer would keep all of it.
+        Self {
+            headers: self.headers.clone(),
+            body: Bytes::copy_from_slice(kept),
+            cut: self.cut || kept.len() < self.body.len(),
+        }
+    }
+}
+
 /// Part of the transaction that writes the attempt.
 pub(super) async fn insert(tx: &mut Tx, id: RecordId, answer: &KeptAnswer) -> Result<(), sqlx::Error> {
     sqlx::query(

@@ -170,17 +170,27 @@ async fn a_stream_that_breaks_before_its_first_word_is_tried_again_where_that_is
 }
 
 #[tokio::test]
-async fn pieces_that_are_sent_apart_come_apart() {
-    // Without TCP_NODELAY the second of two small pieces waits until the first was acknowledged, some 40 ms later.
+async fn a_piece_does_not_wait_until_the_one_before_was_acknowledged() {
+    // A caller that asks and is answered in turn acknowledges late: without TCP_NODELAY each stream stood still for 40 ms.
     let sim = sim_upstream().await;
     let app = Penstock::start(&upstream_toml("up", &sim.base_url(), ROOMY)).await;
     let piece = |answer: Answer, n: u64| answer.piece(Duration::from_millis(5), format!("data: {n}\n\n"));
-    sim.script([(0..200).fold(Answer::status(200).header("content-type", "text/event-stream"), piece)]);
-    let answer = app.api().request(Method::POST, "/gw/up/x").body("{}").send().await.unwrap();
-    let (mut stream, mut reads) = (answer.bytes_stream(), 0);
-    while let Some(chunk) = stream.next().await {
-        chunk.unwrap();
-        reads += 1;
+    let mut shortest = Duration::MAX;
+    for _ in 0..6 {
+        for _ in 0..4 {
+            assert_eq!(app.api().get("/gw/up/x").await.status, 200, "on the same connection");
+        }
+        sim.script([(0..20).fold(Answer::status(200).header("content-type", "text/event-stream"), piece)]);
+        let answer = app.api().request(Method::POST, "/gw/up/x").body("{}").send().await.unwrap();
+        let mut stream = answer.bytes_stream();
+        let (mut last, mut longest) = (tokio::time::Instant::now(), Duration::ZERO);
+        while let Some(chunk) = stream.next().await {
+            chunk.unwrap();
+            longest = longest.max(last.elapsed());
+            last = tokio::time::Instant::now();
+        }
+        // A busy machine makes some of them slow, not the best of them.
+        shortest = shortest.min(longest);
     }
-    assert!(reads > 120, "200 pieces came in {reads}");
+    assert!(shortest < Duration::from_millis(30), "in each stream a piece waited for {shortest:?} or longer");
 }
